@@ -67,6 +67,8 @@ def add_files(
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
+    for variant, run in (plan.settings.links or {}).items() if not options["links"] else ():
+        say(f"note: variant '{variant}' served the run '{run}', by its name. Choose with --link.", err=True)
     _refuse(plan)
     tell(plan.inputs.notices)
     done = workspace.intake.commit(
@@ -115,7 +117,7 @@ def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[
         **{name: options[name] for name in same},
         **chosen,
         "threshold": options["relevance_threshold"],
-        "links": links,
+        "links": links or None,
     }
     given = [IntakeFile(str(file), file.name, file, folder=_folder(file)) for file in files]
     asked = FilesToAdd(

@@ -71,7 +71,7 @@ def push(
         **options,
         "tags": list(tags),
         "refuse": list(refuse),
-        "links": {variant: run for variant, _, run in (link.partition("=") for link in links)},
+        "links": {variant: run for variant, _, run in (link.partition("=") for link in links)} or None,
     }
     stored = send(Server(server, token), experiment, sent, chosen, lambda text: say(text, err=True))
     for notice in stored["notices"]:
@@ -85,4 +85,5 @@ def push(
     for run in stored["runs"]:
         say(f"{visible(run['name'])}: {'already stored' if run['already_stored'] else 'added'}")
     for test in stored["online_tests"]:
-        say(f"{visible(test['name'])}: added")
+        served = [f", {variant} served {run}" for variant, run in test["links"].items()]
+        say(visible(f"{test['name']}: added{''.join(served)}"))

@@ -29,7 +29,10 @@ class FilesToAdd:
 
 
 def plan_of(workspace: Workspace, asked: FilesToAdd) -> IntakePlan:
-    """Returns how the files would be stored. A test set makes a new experiment, or adds to one without."""
+    """Returns how the files would be stored. A test set makes a new experiment, or adds to one without.
+
+    Without links in the settings, each variant is linked to the run that it is named like.
+    """
     plan = workspace.intake.plan(asked.files).with_settings(name=asked.experiment, **asked.settings)
     if asked.choices:
         plan = plan.with_choices(asked.choices)
@@ -40,4 +43,4 @@ def plan_of(workspace: Workspace, asked: FilesToAdd) -> IntakePlan:
     if asked.tags or asked.accept_ids:
         said = {"tags": tuple(asked.tags), "accept_ids": asked.accept_ids}
         plan = plan.with_choices({file.key: said for file in plan.of_kind(*LISTS)})
-    return plan
+    return workspace.intake.with_links(plan)

@@ -7,6 +7,8 @@ from pathlib import Path
 import bookshop
 from terminal import Recdash, as_json
 
+from recdash.service import Workspace
+
 FILES = {name: data.decode() for name, data in bookshop.files().items()}
 SHOP = list(FILES)
 
@@ -80,3 +82,20 @@ def test_one_option_refuses_files_with_several_notices(run: Recdash) -> None:
     unknown = run("add", "--experiment", "Shop", "--refuse", "ties,tie", *SHOP)
     assert "No notice is called 'tie'" in unknown.stderr
     assert as_json(run, "list")["experiments"] == []
+
+
+def test_variants_named_like_runs_are_linked_with_a_note(run: Recdash) -> None:
+    rows = [f"u{n},{'als' if n % 2 else 'popular'},{n % 5}" for n in range(60)]
+    Path("test.csv").write_text("\n".join(["customer,group,revenue", *rows, ""]))
+    added = run("add", "--experiment", "Shop", *SHOP, "test.csv")
+    assert added.exit_code == 0, added.stderr
+    assert "note: variant 'als' served the run 'als', by its name. Choose with --link." in added.stderr
+    workspace = Workspace.open()
+    shop = workspace.experiments.named("Shop").id
+    (test,) = workspace.online_tests.all(shop)
+    names = {stored.id: stored.name for stored in workspace.runs.all(shop)}
+    workspace.store.close()
+    assert {variant: names[run_id] for variant, run_id in test.links.items()} == {
+        "popular": "popular",
+        "als": "als",
+    }

@@ -17,6 +17,7 @@ from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
+from recdash.formatting.names import same_names
 from recdash.formatting.numbers import counted, users
 from recdash.formatting.wording import listed
 from recdash.ingest import Limits, sheet_of, tables_in
@@ -161,6 +162,23 @@ class Intake:
             self._context, self._experiments, self._runs, self._online_tests, self._interleaving
         )
         return PlanMaker(services).make(PlanInputs(tuple(files), experiment_id=experiment_id))
+
+    def with_links(self, plan: IntakePlan) -> IntakePlan:
+        """Returns the plan with each variant linked to the run that it is named like, unless links, or none,
+        were chosen.
+        """
+        self._context.must_be_editor()
+        if plan.test is None or plan.settings.links is not None:
+            return plan
+        variants = dict.fromkeys(variant for test in plan.tests for variant in test.variants)
+        links = same_names(list(variants), self.runs_to_link(plan))
+        return plan.with_settings(links=links) if links else plan
+
+    def runs_to_link(self, plan: IntakePlan) -> list[str]:
+        """Returns the names of the runs that a variant may have served: stored ones and those in files."""
+        self._context.must_be_editor()
+        stored = [run.name for run in self._runs.all(plan.experiment_id)] if plan.experiment_id else []
+        return list(dict.fromkeys([*stored, *plan.run_names]))
 
     def rejects(self, plan: IntakePlan, key: str) -> str:
         """Returns the rejected rows of one file of a plan as CSV, read as planned; see ``rejects_csv``."""

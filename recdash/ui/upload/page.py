@@ -102,7 +102,7 @@ def _plan_of(upload: UploadState, files: list[ReceivedFile]) -> IntakePlan | Non
     if [file.id for file in files] != known:
         _plan_again(upload, files)
     if upload.plan is not None:  # files, or a choice, may have shown which variants there are
-        upload.plan = settings.with_links(upload.plan)
+        upload.plan = workspace().intake.with_links(upload.plan)
     return upload.plan
 
 

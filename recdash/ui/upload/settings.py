@@ -297,7 +297,7 @@ def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) ->
 
 def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
     """Shows boxes to choose the run that each variant served; none if there is no run to link."""
-    names = _runs_to_link(plan)
+    names = workspace().intake.runs_to_link(plan)
     if not names or not test.variants:
         return
     _tell_links(plan.settings.links, test)
@@ -317,23 +317,6 @@ def _tell_links(links: Mapping[str, str] | None, test: TestPlan) -> None:
         "Choose which run each variant served: no name of a variant is that of a run. Variants that are not "
         "linked do not count for the recommendation. You can link them later on *Results* or *Runs*."
     )
-
-
-def with_links(plan: IntakePlan) -> IntakePlan:
-    """Returns the plan with each variant linked to the run that it is named like, unless links, or none,
-    were chosen.
-    """
-    if plan.test is None or plan.settings.links is not None:
-        return plan
-    variants = dict.fromkeys(variant for test in plan.tests for variant in test.variants)
-    links = same_names(list(variants), _runs_to_link(plan))
-    return plan.with_settings(links=links) if links else plan
-
-
-def _runs_to_link(plan: IntakePlan) -> list[str]:
-    """Returns the names of the runs that a variant may have served: stored ones and those of the files."""
-    stored = run_names(plan.experiment_id) if plan.experiment_id else []
-    return list(dict.fromkeys([*stored, *plan.run_names]))
 
 
 def _choose_link(upload: UploadState, plan: IntakePlan, place: str, variant: str, names: list[str]) -> None:

@@ -68,7 +68,9 @@ class NewAddition(Parameters):
     duplicates: Duplicates | None = Field(None, description="Items repeated in a list.")
     replicates: Literal["seeds", "folds"] | None = Field(None, description="What several files of a run are.")
     control: Name | None = Field(None, description="Control variant of the A/B test.")
-    links: dict[Name, Name] = Field({}, max_length=50, description="Which run each variant served.")
+    links: dict[Name, Name] | None = Field(
+        None, max_length=50, description="Which run each variant served; without it, by their names."
+    )
     refuse: list[Name] = Field(
         [], max_length=50, description="Codes of notices with which files are refused."
     )
@@ -235,6 +237,7 @@ def _files_to_add(asked: NewAddition, files: list[ReceivedFile]) -> FilesToAdd:
 def _facts(plan: IntakePlan, result: IntakeResult) -> dict[str, Any]:
     notices = [*plan.inputs.notices, *(notice for run in result.runs for notice in run.run.notices)]
     notices += [notice for test in result.tests for notice in test.notices]
+    links = plan.settings.links or {}
     return {
         "experiment": {"id": result.experiment.id, "name": result.experiment.name, "is_new": result.is_new},
         "files": [
@@ -244,6 +247,13 @@ def _facts(plan: IntakePlan, result: IntakeResult) -> dict[str, Any]:
             {"id": run.run.id, "name": run.run.name, "already_stored": run.already_there}
             for run in result.runs
         ],
-        "online_tests": [{"id": test.id, "name": test.name} for test in result.tests],
+        "online_tests": [
+            {
+                "id": test.id,
+                "name": test.name,
+                "links": {variant: run for variant, run in links.items() if variant in test.links},
+            }
+            for test in result.tests
+        ],
         "notices": list(map(problem_facts, notices)),
     }

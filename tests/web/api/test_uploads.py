@@ -271,3 +271,31 @@ def test_a_body_that_does_not_fit_is_refused(
     refused = api.ask("/uploads", "editor", "POST", parts=[body], headers=named)
     assert refused.status == status
     assert problems(refused)
+
+
+@pytest.mark.parametrize(
+    ("said", "links"),
+    [
+        ({}, {"popular": "popular", "als": "als"}),
+        ({"links": {"als": "ease"}}, {"als": "ease"}),
+        ({"links": {}}, {}),
+    ],
+    ids=["by their names", "as said", "none"],
+)
+def test_variants_are_linked_to_runs_of_their_names_unless_links_are_given(
+    api: Api, said: dict[str, Any], links: dict[str, str]
+) -> None:
+    table = sessions({"popular": 60, "als": 120}).to_csv(index=False).encode()
+    uploads = [{"upload": sent(api, "test.csv", table), "name": "test.csv"}]
+    uploads += [
+        {"upload": sent(api, name), "name": name}
+        for name in ("truth.csv", "popular.csv", "als.csv", "ease.csv")
+    ]
+    body = {"experiment": "films", "files": uploads, "control": "popular", **said}
+    state = finished(api, api.json("/additions", "editor", method="POST", body=body)["id"])
+    assert (state["state"], state["problems"]) == ("stored", [])
+    (test,) = state["result"]["online_tests"]
+    assert test["links"] == links
+    ids = {run["name"]: run["id"] for run in state["result"]["runs"]}
+    (stored,) = api.workspace.online_tests.all(state["result"]["experiment"]["id"])
+    assert stored.links == {variant: ids[run] for variant, run in links.items()}
