@@ -43,6 +43,7 @@ def python_pages() -> dict[str, str]:
         "## recdash.Workspace { #recdash.Workspace }",
         "The result of `recdash.open`: [Workspace](workspace.md).",
     ]
+    index += [part for name, kind in _engines().items() for part in _class(name, kind)]
     index += [r"## recdash.\_\_version\_\_ { #recdash.version }", "The version of the package, a text."]
     shown = ["# Results", "What the functions of `recdash` return. Their `table()` is a pandas data frame."]
     shown += [part for name, kind in results.items() for part in _class(name, kind)]
@@ -50,6 +51,16 @@ def python_pages() -> dict[str, str]:
         f"{FOLDER}/index.md": "\n\n".join(index),
         f"{FOLDER}/results.md": "\n\n".join(shown),
         f"{FOLDER}/workspace.md": "\n\n".join(_workspace()),
+    }
+
+
+def _engines() -> dict[str, type]:
+    """Returns the public classes that no function returns, which a caller makes: those of engines."""
+    elsewhere = (recdash.Evaluation, Workspace)
+    return {
+        f"recdash.{name}": kind
+        for name, kind in _public_names()
+        if inspect.isclass(kind) and kind not in elsewhere
     }
 
 
