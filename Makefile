@@ -63,7 +63,7 @@ calibration: ## Measure how often a verdict is wrong: docs/calibration.md (ARGS=
 
 lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \
-	&& "$$bin" $(compile) --output-file requirements.txt \
+	&& "$$bin" $(compile) --extra postgres --output-file requirements.txt \
 	&& "$$bin" $(compile) --extra dev --extra docs --extra mcp --extra postgres --constraint requirements.txt \
 	   --output-file tests/requirements.txt
 

@@ -12,7 +12,7 @@ from typing import Any
 from recdash.client.connection import Server, error_of
 from recdash.errors import InputError, Problem
 
-PART_BYTES = 2**25
+PART_BYTES = 2**23
 """How many bytes one request sends; what it sends is lost with its connection at most."""
 LOOK_SECONDS = 0.5
 CONFLICT = 409
