@@ -58,8 +58,13 @@ class Dashboard:
 
     def cpu_ms(self) -> float:
         """Returns the processor time that the server has taken, in milliseconds."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_ms_of(self.process.pid)
+
+
+def cpu_ms_of(pid: int) -> float:
+    """Returns the processor time that a process has taken, in milliseconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -29,8 +29,8 @@ class PageError(Exception):
 
 @dataclass
 class OpenPage:
-    """A session of the dashboard. ``buttons`` are {label: id}, and ``zones`` the places for files, that it
-    shows.
+    """A session of the dashboard, opened with ``headers``. ``buttons`` are {label: id}, and ``zones`` the places
+    for files, that it shows.
     """
 
     url: str
@@ -39,6 +39,7 @@ class OpenPage:
     buttons: dict[str, str] = field(default_factory=dict)
     zones: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
     _session: str = ""
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -47,6 +48,7 @@ class OpenPage:
             f"{self.url.replace('http', 'ws', 1)}/_stcore/stream",
             subprotocols=[Subprotocol("streamlit")],
             origin=Origin(self.url),
+            additional_headers=self.headers,
             max_size=None,
             open_timeout=PATIENCE_S,
         )

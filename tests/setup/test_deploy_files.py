@@ -1,4 +1,4 @@
-"""The files of docs/deploy: their services fit together, nginx accepts its file, and parts of uploads pass."""
+"""The files of docs/deploy fit together, nginx accepts its file, and parts of uploads pass it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from recdash.client import pushing
 from recdash.settings import PREFIX, Settings
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+TEMPORARY = "/tmp/"  # noqa: S108 - only replaced
 SETTINGS = {PREFIX + name.upper() for name in Settings.model_fields}
 
 
@@ -49,7 +50,7 @@ def test_two_processes_share_a_secret_a_database_and_a_folder(compose: Any) -> N
     first, second = web.values()
     assert first == second
     given = first["environment"]
-    assert given["RECDASH_SECRET"] == "${RECDASH_SECRET:?}"
+    assert given["RECDASH_SECRET"] == "${RECDASH_SECRET:?}"  # noqa: S105 - from the environment
     assert given["RECDASH_DATABASE_URL"].endswith("@database/recdash")
     assert first["volumes"] == ["files:/data"]
     assert given["RECDASH_ARTIFACTS"].startswith("/data/")
@@ -129,7 +130,7 @@ def test_nginx_knows_the_services_of_the_compose_file(nginx: str, compose: Any) 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 def test_nginx_accepts_its_file(nginx: str, tmp_path: Path) -> None:
     # It resolves names when it reads the file; the folder of temporary files is the test's own.
-    here = re.sub(r"server web\d:8501", "server 127.0.0.1:8501", nginx).replace("/tmp/", f"{tmp_path}/")
+    here = re.sub(r"server web\d:8501", "server 127.0.0.1:8501", nginx).replace(TEMPORARY, f"{tmp_path}/")
     (tmp_path / "nginx.conf").write_text(here)
     command = [str(NGINX), "-t", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "errors")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -106,10 +106,11 @@ class Tab:
         self.session = self.said = ""
         self.run()
 
-    def run(self) -> None:
-        """Have the page drawn, and note what it says."""
+    def run(self, page: str = "") -> None:
+        """Have the page with this address drawn, and note what it says."""
         message = BackMsg()
         message.rerun_script.query_string = ""
+        message.rerun_script.page_name = page
         self.wire.send(message.SerializeToString())
         while not self.take(ForwardMsg.FromString(self.wire.recv(timeout=180))):
             pass
