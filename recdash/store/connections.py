@@ -53,6 +53,9 @@ NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glust
 # Any number works if all versions of recdash use the same one.
 ADVISORY_LOCK = 7_238_112_041
 
+ENDED_TRANSACTIONS = "SELECT pg_current_snapshot()::text"
+CONNECT_SECONDS = 10
+
 
 class Remembered:
     """An answer, which the first thread that needs it reads; the others wait for it meanwhile."""
@@ -75,16 +78,22 @@ class UntilCommit:
     """Remembers answers until anybody commits, this process or another.
 
     SQLite counts the commits of other connections and tells the number in 4 µs; the shortest query through
-    SQLAlchemy takes 200, a list of runs 600, and a page asks some 60 of them on each click. A database on a
-    server has no such number, so that nothing is remembered.
+    SQLAlchemy takes 200, a list of runs 600, and a page asks some 60 of them on each click. PostgreSQL tells
+    which transactions have ended (``query``), and two reads with the same answer see the same rows.
 
     After a commit all open pages ask the same again, at once: each question is read by one of them.
     """
 
-    def __init__(self, connect: Callable[[], Any] | None = None) -> None:
-        self._connect = connect
+    def __init__(
+        self,
+        connect: Callable[[], Any] | None = None,
+        query: str = "PRAGMA data_version",
+        errors: Callable[[], type[Exception]] = lambda: sqlite_driver().Error,
+    ) -> None:
+        self._connect, self._query, self._errors = connect, query, errors
         self._connection: Any = None
-        self._known: tuple[int, dict[Hashable, Remembered]] = (0, {})
+        self._n_connections = 0
+        self._known: tuple[Hashable, dict[Hashable, Remembered]] = (None, {})
         self._lock = Lock()
 
     def __call__(self, question: Hashable, read: Callable[[], Answer]) -> Answer:
@@ -96,18 +105,25 @@ class UntilCommit:
             return read()
         try:
             count = self._count(self._connect)  # before anything is read: answers may be newer, never older
-        except sqlite_driver().Error:  # such as a lock; the reader waits for it, or says why it cannot
+        except self._errors():  # such as a lock; the reader waits for it, or says why it cannot
             return read()
         known = self._known
         if known[0] != count or len(known[1]) >= MOST_ANSWERS:
             self._known = known = count, {}
         return known[1].setdefault(question, Remembered()).get(read)
 
-    def _count(self, connect: Callable[[], Any]) -> int:
+    def _count(self, connect: Callable[[], Any]) -> Hashable:
         with self._lock:
             if self._connection is None:
                 self._connection = connect()
-            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+                # What another connection counts cannot be compared: the server may be another one.
+                self._n_connections += 1
+            try:
+                return self._n_connections, self._connection.execute(self._query).fetchone()[0]
+            except self._errors():
+                if getattr(self._connection, "closed", False):  # by a server that was restarted
+                    self._connection = None
+                raise
 
     def dispose(self) -> None:
         with self._lock:
@@ -402,15 +418,26 @@ def _postgresql(url: URL, read_only: bool) -> Database:
     except ImportError:
         raise StoreError("PostgreSQL needs the package psycopg: pip install 'psycopg[binary]'.") from None
     place = url.render_as_string(hide_password=True)
+    reader = _postgresql_engine(url, N_READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return Database(
         place=place,
-        reader=_postgresql_engine(
-            url, N_READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True
-        ),
+        reader=reader,
         writer=None if read_only else _postgresql_writer(url),
         write_lock=write_lock_of(place, None),
         check=lambda: None,
+        until_commit=UntilCommit(partial(_unpooled, reader, url), ENDED_TRANSACTIONS, _postgresql_error),
     )
+
+
+def _postgresql_error() -> type[Exception]:
+    error: type[Exception] = importlib.import_module("psycopg").Error
+    return error
+
+
+def _unpooled(engine: Engine, url: URL) -> Any:
+    """Returns a connection that is never within a transaction, so that each query sees the newest state."""
+    arguments, options = engine.dialect.create_connect_args(url)
+    return engine.dialect.connect(*arguments, **options, autocommit=True, connect_timeout=CONNECT_SECONDS)
 
 
 def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
@@ -421,7 +448,7 @@ def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
         pool_timeout=DEADLINE_SECONDS,
         pool_pre_ping=True,
         execution_options=options,
-        connect_args={"connect_timeout": 10},
+        connect_args={"connect_timeout": CONNECT_SECONDS},
     )
 
 

@@ -15,7 +15,15 @@ import pytest
 from alembic import command
 from postgresql_server import PROGRAMS, Server, running_server
 from sqlalchemy import create_engine, text
-from store_contract import Open, StoreContract, a_curve, a_run, add_experiment, with_older_log
+from store_contract import (
+    Open,
+    StoreContract,
+    a_curve,
+    a_run,
+    add_experiment,
+    counted_queries,
+    with_older_log,
+)
 
 from recdash.domain.records import Run
 from recdash.errors import StoreBusy, StoreError
@@ -99,6 +107,62 @@ def test_a_writer_elsewhere_that_never_ends_makes_the_store_busy(
     engine.dispose()
     assert store.experiments.update(experiment.id, note="x").note == "x"
     assert write_lock.DEADLINE_SECONDS == 30
+
+
+def test_the_same_question_is_read_again_only_after_a_commit(open_again: Open) -> None:
+    store, elsewhere = open_again(), open_again()
+    experiment = add_experiment(store)
+    assert [home.name for home in store.experiments.all()] == ["Films"]
+    with counted_queries() as statements:
+        assert [home.name for home in store.experiments.all()] == ["Films"]
+    assert statements == []
+    elsewhere.experiments.update(experiment.id, name="Books")
+    with counted_queries() as statements:
+        assert [home.name for home in store.experiments.all()] == ["Books"]
+    assert len(statements) == 1
+
+
+def test_a_commit_is_seen_after_each_of_many_that_several_stores_make(open_again: Open) -> None:
+    """Each writer reads its own commit at once, whatever the others remember and commit meanwhile."""
+    stores = [open_again() for _ in range(3)]
+    homes = [add_experiment(stores[0], f"of {number}") for number in range(3)]
+    wrong: list[str] = []
+
+    def write(number: int) -> None:
+        mine, other = stores[number], stores[(number + 1) % 3]
+        for turn in range(30):
+            mine.experiments.update(homes[number].id, note=f"turn {turn}")
+            seen = {home.id: home.note for home in other.experiments.all()}
+            if seen[homes[number].id] != f"turn {turn}":
+                wrong.append(f"{number} of turn {turn}: {seen[homes[number].id]}")
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert wrong == []
+
+
+def test_a_connection_that_the_server_ended_is_opened_again(open_again: Open, database: str) -> None:
+    store = open_again()
+    experiment = add_experiment(store)
+    assert len(store.experiments.all()) == 1
+    engine = create_engine(connections.parse_url(database).url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as admin:
+        admin.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+    engine.dispose()
+    assert [home.name for home in store.experiments.all()] == ["Films"]
+    store.experiments.update(experiment.id, name="Books")
+    assert [home.name for home in store.experiments.all()] == ["Books"]
+    with counted_queries() as statements:
+        assert len(store.experiments.all()) == 1
+    assert statements == []
 
 
 def test_text_that_postgresql_cannot_hold_is_refused(open_again: Open) -> None:
