@@ -29,8 +29,8 @@ class PageError(Exception):
 
 @dataclass
 class OpenPage:
-    """A session of the dashboard, opened with ``headers``. ``buttons`` are {label: id}, and ``zones`` the places
-    for files, that it shows.
+    """A session of the dashboard, opened with ``headers``. ``buttons`` are {label: id}, and ``zones`` the
+    places for files, that it shows.
     """
 
     url: str

@@ -70,7 +70,8 @@ def require_uploader(quota: UploadQuota, path: str, person: Person | None) -> Pe
     """
     match = _PATH.fullmatch(path)
     if person is None or match is None or not quota.has_session(match[1], person):
-        raise Refused(403, "Upload not allowed", "Only editors can upload files, from a page of their own.")
+        words = "Only editors can upload files, from a page of their own. If this is yours, load it again."
+        raise Refused(403, "Upload not allowed", words)
     return person
 
 

@@ -29,6 +29,7 @@ from web_house import House, Tab, ask, opening, stream
 import recdash
 from recdash.client.connection import Server
 from recdash.client.pushing import upload
+from recdash.errors import NotFound
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.settings import settings
@@ -117,9 +118,10 @@ class OpenTab(Tab):
 
 
 @contextmanager
-def tab_of(visitor: Visitor) -> Iterator[OpenTab]:
+def tab_of(visitor: Visitor, session: str = "") -> Iterator[OpenTab]:
+    """A page; with a ``session``, one that connects again after a break."""
     house = visitor.cluster.house
-    with stream(house, visitor.headers, origin=house.url) as wire:
+    with stream(house, visitor.headers, origin=house.url, session=session) as wire:
         yield OpenTab(house, visitor.headers, wire)
 
 
@@ -311,39 +313,58 @@ def half_sent(tab: Tab) -> None:
     assert ask(tab.house, path, given, method="PATCH", body=b"x" * 500).status == 200
 
 
+def begin_addition(server: Server, files: list[Path]) -> str:
+    """The id of an addition that is being stored."""
+    sent = [{"upload": upload(server, file), "name": file.name} for file in files]
+    addition = server.post("/additions", {"experiment": "interrupted", "files": sent})
+    assert server.ask(f"/additions/{addition['id']}")["state"] == "running"
+    return str(addition["id"])
+
+
+def assert_whole(cluster: Cluster) -> None:
+    for command in ("check", "verify"):
+        checked = cluster.recdash(command)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def upload_folders(cluster: Cluster) -> set[Path]:
+    return set(cluster.folder.glob("artifacts/uploads/process-*"))
+
+
 def test_visitors_of_a_killed_process_go_on_with_the_other(cluster: Cluster, tmp_path: Path) -> None:
     here, there = visitors_of_both(cluster)
     address = here.process
     token = token_of(cluster, address)
-    files = shop_files(tmp_path, 60_000, "interrupted")
-    with tab_of(there) as other:
-        with tab_of(here) as tab:
-            tab.run("upload")
-            half_sent(tab)
-            server = Server(cluster.house.url, token)
-            sent = [{"upload": upload(server, file), "name": file.name} for file in files]
-            addition = server.post("/additions", {"experiment": "interrupted", "files": sent})
-            assert server.ask(f"/additions/{addition['id']}")["state"] == "running"
-            killed(cluster, address)
+    server, files = Server(cluster.house.url, token), shop_files(tmp_path, 60_000, "interrupted")
+    with tab_of(there) as other, tab_of(here) as broken:
+        broken.run("upload")
+        half_sent(broken)
+        addition = begin_addition(server, files)
+        killed(cluster, address)
         for visitor in (here, there):
             assert visitor.statuses() == [200, 200, 101]
-        with tab_of(here) as again:
-            again.run("upload")
-            assert again.put(1000) == 200
-        assert here.process == there.process != address
-        other.run()  # a page of the process that goes on is not disturbed
+        other.run()
+        with pytest.raises(NotFound):
+            server.ask(f"/additions/{addition}")
     assert "interrupted" not in {home.name for home in cluster.house.workspace.experiments.all()}
-    for command in ("check", "verify"):
-        checked = cluster.recdash(command)
-        assert checked.returncode == 0, checked.stdout + checked.stderr
-    stored = recdash.connect(cluster.house.url, token).push("interrupted", files)
-    assert [run["name"] for run in stored["runs"]] == ["interrupted"]
-    left = set(cluster.folder.glob("artifacts/uploads/process-*"))
-    cluster.processes[address] = cluster.start(int(address.rpartition(":")[2]))
-    now = set(cluster.folder.glob("artifacts/uploads/process-*"))
-    assert len(left) == len(now) == 2, "the files of the killed process are deleted at the next start"
-    assert left != now
-    time.sleep(FAIL_TIMEOUT_S)
-    assert here.statuses() == [200, 200, 101]
-    assert here.process == address
-    assert cluster.recdash("verify").returncode == 0
+    assert_whole(cluster)
+    with tab_of(here, broken.session) as again:
+        again.run("upload")
+        assert again.put(1000) == 200
+        assert here.process == there.process != address
+        stored = recdash.connect(cluster.house.url, token).push("interrupted", files)
+        assert [run["name"] for run in stored["runs"]] == ["interrupted"]
+        before = upload_folders(cluster)
+        cluster.processes[address] = cluster.start(int(address.rpartition(":")[2]))
+        after = upload_folders(cluster)
+        # the folder of the process that goes on stays, that of the killed one is replaced
+        assert (len(before), len(after), len(before & after)) == (2, 2, 1)
+        time.sleep(FAIL_TIMEOUT_S + 1)
+        assert here.statuses() == [200, 200, 101]
+        assert here.process == address
+        again.run("upload")
+        assert again.put(1000) == 403  # the page is at one process, its files would go to the other
+    with tab_of(here, again.session) as loaded:
+        loaded.run("upload")
+        assert loaded.put(1000) == 200
+    assert_whole(cluster)
