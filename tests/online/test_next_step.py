@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from recdash.online import OnlineResults, OnlineRow, OnlineRules
+from recdash.online.ab_test import ab_test
 from recdash.online.analysis.health import Health
 from recdash.online.analysis.next_step import (
     NextStep,
@@ -275,3 +277,19 @@ def test_a_size_counts_users_whom_the_metric_leaves_out() -> None:
     of_metric = results(lift)
     assert size_of(of_metric, lift) == 200
     assert size_of(replace(of_metric, users={"control": 150, "new": 160, "other": 90}), lift) == 310
+
+
+def test_the_size_of_a_step_is_that_of_the_first_goal_where_another_metric_decides() -> None:
+    """Of 9,000 + 9,100 users, 4,000 + 4,100 count for the first goal; only the other goal is significant.
+
+    If as many users were planned as the step asks about, the test is complete.
+    """
+    table = {
+        "variant": ["A", "B", "A", "B"], "metric": ["bought", "bought", "spend", "spend"],
+        "n": [4000, 4100, 9000, 9100], "mean": [1.0, 1.001, 1.0, 1.045], "variance": [1.0] * 4,
+    }  # fmt: skip
+    tested = ab_test(aggregates=pd.DataFrame(table), goals=["bought", "spend"])
+    (asked,) = next_steps(tested)
+    assert (asked.action, asked.lift.metric, asked.size) == ("check the plan", "spend", 4000 + 4100)
+    (planned,) = next_steps(tested, OnlineRules(planned_users=asked.size))
+    assert planned.action == "ship"

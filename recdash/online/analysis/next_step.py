@@ -75,7 +75,8 @@ class NextStep:
     a variant is rolled back, the row of that metric. ``more_users`` is the number of users, of control and
     variant together, that are missing until the planned sample size, or until the observed lift would be
     significant. ``days`` is the time this takes at the pace of the last week. Both are None if unknown or not
-    needed.
+    needed. ``size`` is the number of users that a planned sample size counts: those of the first goal, also
+    where another metric decides.
     """
 
     variant: str
@@ -84,6 +85,7 @@ class NextStep:
     lift: OnlineRow
     more_users: int | None = None
     days: int | None = None
+    size: int = 0
 
     @property
     def title(self) -> str:
@@ -121,7 +123,8 @@ def next_steps(
         rows = [row for row in rows if all_roles or row.role != "other"]
         lifts = [row for row in rows if row.metric == goals[0]]
         if lifts:
-            steps.append(_step(results, rules, sample, rows, lifts[0], plan=plan))
+            step = _step(results, rules, sample, rows, lifts[0], plan=plan)
+            steps.append(replace(step, size=size_of(results, lifts[0])))
     return tuple(steps)
 
 

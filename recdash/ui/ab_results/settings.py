@@ -63,7 +63,7 @@ def ask_for_plan(ab_test: AbTest) -> None:
         source = state.workspace().online_tests
         save(test_id, lambda: source.set_rules(test_id, wanted), changes(rules, wanted))
 
-    plan_question.show(test_id, rules, ab_test.results, ab_test.steps, save_plan)
+    plan_question.show(test_id, rules, ab_test.steps, save_plan)
 
 
 def show_change(ab_test: AbTest) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from recdash.formatting import numbers
-from recdash.online import OnlineResults, OnlineRules
-from recdash.online.analysis.next_step import NextStep, size_of
+from recdash.online import OnlineRules
+from recdash.online.analysis.next_step import NextStep
 from recdash.ui.app import state
 
 UNPLANNED = (
@@ -21,7 +21,6 @@ UNPLANNED = (
 def show(
     test_id: str,
     rules: OnlineRules,
-    results: OnlineResults,
     steps: Sequence[NextStep],
     save: Callable[[OnlineRules], None],
 ) -> None:
@@ -32,7 +31,7 @@ def show(
     open_ = [step for step in steps if step.action == "check the plan"]
     if not open_ or not state.workspace().person.may("editor"):
         return
-    size = min(size_of(results, step.lift) for step in open_)
+    size = min(step.size for step in open_)
     unplanned = f"recdash.unplanned-{test_id}"
     with st.container(horizontal=True, vertical_alignment="center", key="plan-question"):
         st.markdown(f"Were {numbers.users(size)} planned before the test began?", width="content")

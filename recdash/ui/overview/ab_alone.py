@@ -55,7 +55,7 @@ def show(view: View) -> bool:
     if leading := leading_step(steps):
         st.html(numbers_html(view, results, leading, is_planned=bool(rules.split)))
     widgets.note(caveats(results, sample))
-    plan_question.show(newest.id, rules, results, steps, lambda wanted: _save_plan(newest.id, wanted))
+    plan_question.show(newest.id, rules, steps, lambda wanted: _save_plan(newest.id, wanted))
     with st.container(horizontal=True):
         _offer_to_decide(decision)
         if st.button("View A/B results", type="primary", key="view-ab-results"):
