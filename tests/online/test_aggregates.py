@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -226,6 +227,24 @@ def test_metrics_of_the_same_users_are_one_population() -> None:
                 ("A", "bought", 900, 1.0, 1.0), ("B", "bought", 910, 1.0, 1.0))
     )  # fmt: skip
     assert result.health.populations == ()
+
+
+def test_each_metric_of_two_of_three_variants_has_the_planned_shares_of_its_own() -> None:
+    result = results_of_upload(
+        summary(("A", "spend", 2000, 1.0, 1.0), ("B", "spend", 1010, 1.0, 1.0),
+                ("A", "bought", 2000, 1.0, 1.0), ("C", "bought", 1500, 1.0, 1.0)),
+        rules=OnlineRules(split={"A": 2, "B": 1, "C": 1}),
+    )  # fmt: skip
+    of_spend, of_bought = (
+        stats.chisquare(n, np.array([2, 1]) / 3 * sum(n)).pvalue for n in ((2000, 1010), (2000, 1500))
+    )
+    splits = {population.metrics: population.srm_p for population in result.health.populations}
+    assert splits == {("spend",): pytest.approx(of_spend), ("bought",): pytest.approx(of_bought)}
+    with pytest.raises(InputError, match="planned split"):
+        results_of_upload(
+            summary(("A", "spend", 9, 1.0, 1.0), ("B", "spend", 9, 1.0, 1.0)),
+            rules=OnlineRules(split={"A": 2, "B": 1, "C": 1}),
+        )
 
 
 def test_more_trials_than_users_are_not_independent_and_no_lift_is_judged() -> None:

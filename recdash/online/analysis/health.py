@@ -196,7 +196,7 @@ def of_summary(
     warnings = tuple(
         _of_population(mismatch, population) if others else mismatch
         for population in populations
-        for mismatch in sample_ratio(population.users, split)[1]
+        for mismatch in sample_ratio(population.users, _shares_of(population.users, counts, split))[1]
     )
     different = populations if others else ()
     if largest.srm_p is not None:
@@ -209,15 +209,22 @@ def of_summary(
 def populations_of(
     counts: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
 ) -> tuple[Population, ...]:
-    """Returns the different populations in ``counts`` (metric → variant → users), the largest first."""
+    """Returns the different populations in ``counts`` (metric → variant → users), the largest first.
+
+    One without users of some variants is compared with the planned shares of the others.
+    """
     metrics: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for metric, users in counts.items():
         metrics.setdefault(tuple(sorted(users.items())), []).append(metric)
-    populations = [
-        Population(tuple(names), counts[names[0]], sample_ratio(counts[names[0]], split)[0])
-        for names in metrics.values()
-    ]
+    populations = [_population(names, counts, split) for names in metrics.values()]
     return tuple(sorted(populations, key=lambda population: -sum(population.users.values())))
+
+
+def _population(
+    metrics: Sequence[str], counts: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
+) -> Population:
+    users = counts[metrics[0]]
+    return Population(tuple(metrics), users, sample_ratio(users, _shares_of(users, counts, split))[0])
 
 
 def least_likely(populations: Sequence[Population]) -> Population:
@@ -248,12 +255,12 @@ def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float
 
 
 def _shares_of(
-    counts: Mapping[str, int], trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
+    counts: Mapping[str, int], of_all: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
 ) -> Mapping[str, float]:
-    """Returns the planned shares of the variants in ``counts``; all of them if another metric has no row of
-    some either, so that a variant without a share or an unknown one is refused.
+    """Returns the planned shares of the variants in ``counts``; all of them if no metric (``of_all``) has a
+    row of some either, so that a variant without a share or an unknown one is refused.
     """
-    known = {variant for of_metric in trials.values() for variant in of_metric}
+    known = {variant for of_metric in of_all.values() for variant in of_metric}
     return {name: share for name, share in split.items() if name in counts} if {*split} <= known else split
 
 
