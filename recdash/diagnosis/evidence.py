@@ -303,7 +303,6 @@ class SegmentsEvidence:
 class Evidence:
     """All evidence on one variant of one test; parts that are unavailable are ``Missing``.
 
-    ``slope`` is the lift in % that 1 % offline has meant in other A/B tests; None if too few tell.
     ``lift`` is that of the online metric, ``detectable`` the minimum detectable effect at 80 % power,
     ``sessions`` the lift of sessions per user. ``slope`` is the lift in % that 1 % offline has meant in other
     A/B tests; None if too few tell.

@@ -103,3 +103,14 @@ def test_a_report_tells_each_population(space: Workspace) -> None:
     assert "Fewer users count for revenue: 8,100 users, SRM p = " in told
     former = texts_of(reports.content(reports.question(test.experiment), wording=SIGNED_WORDING))
     assert "Fewer users" not in former
+
+
+def test_a_report_says_that_other_users_count_only_if_they_are_not_fewer(space: Workspace) -> None:
+    """The revenue counts 9,100 + 9,000 users, as many as the signups, but others."""
+    table = TABLE.assign(n=[9000, 9100, 9100, 9000])
+    experiment = space.experiments.create("Shop").id
+    space.online_tests.add(experiment, "checkout", {"aggregates": table})
+    reports = Reports(space)
+    told = texts_of(reports.content(reports.question(experiment)))
+    assert "Other users count for revenue: 18,100 users, SRM p = " in told
+    assert "Fewer users" not in told

@@ -194,15 +194,17 @@ def _checked(context: ReportContext, test: OnlineTest, results: OnlineResults) -
     )
     smaller = results.health.smaller_populations if context.wording > SIGNED_WORDING else ()
     titles = {row.metric: lowered(row.title) for row in results.rows}
-    return " ".join([text, *(_population(population, titles) for population in smaller)])
+    most = sum(results.users.values())
+    return " ".join([text, *(_population(population, most, titles) for population in smaller)])
 
 
-def _population(population: Population, titles: Mapping[str, str]) -> str:
-    """Returns a sentence on the users of metrics that count fewer than the largest one."""
-    users = numbers.users(sum(population.users.values()))
+def _population(population: Population, most: int, titles: Mapping[str, str]) -> str:
+    """Returns a sentence on the users of metrics that do not count the users of the largest one, ``most``."""
+    n = sum(population.users.values())
+    which, users = "Fewer" if n < most else "Other", numbers.users(n)
     metrics = listed([titles.get(name, name) for name in population.metrics])
     split = "" if population.srm_p is None else f", SRM {numbers.p_equals(population.srm_p)}"
-    return f"Fewer users count for {metrics}: {users}{split}."
+    return f"{which} users count for {metrics}: {users}{split}."
 
 
 def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:
