@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from recdash.formatting.result_table import ResultTable
     from recdash.ingest import Sheet
     from recdash.online.interleaving.grouped_preferences import TimeScale
+    from recdash.online.interleaving.power import Sensitivity
     from recdash.online.interleaving.results import InterleavingResults
     from recdash.service import Workspace
     from recdash.service.online.interleaving import LiftOfPair
@@ -100,7 +101,7 @@ def interleave(
     if experiment is not None:
         workspace, test = _stored(experiment, name, file, links, how)
         results = workspace.interleaving.results(test.id)
-        compared = [_compared(pair) for pair in workspace.interleaving.sensitivities(test.id)]
+        compared = [_compared(*pair) for pair in workspace.interleaving.sensitivities(test.id)]
     elif file is None or name or links:
         option = "FILE" if file is None else "--test" if name else "--link"
         problem = "missing" if file is None else "given without --experiment"
@@ -163,11 +164,11 @@ def _stored(
     return workspace, workspace.interleaving.named(stored.id, name)
 
 
-def _compared(pair: LiftOfPair) -> dict[str, Any]:
+def _compared(pair: LiftOfPair, sensitivity: Sensitivity) -> dict[str, Any]:
     """Returns what an A/B test of the same pair found, and the users that both tests need, for JSON."""
     names = ("metric", "title", "lift", "lift_low", "lift_high", "p")
     facts = {name: pair.row[name] for name in names}
-    return {"test": pair.test.name, **facts, **asdict(pair.sensitivity)}
+    return {"test": pair.test.name, **facts, **asdict(sensitivity)}
 
 
 def _compared_lines(compared: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -122,10 +122,29 @@ def test_the_pair_of_runs_is_seen_offline_interleaved_and_in_its_ab_test(
     (lift,) = pair.lifts
     assert lift.test.name == "June"
     assert lift.row["metric"] == "orders"
+    assert lift.sensitivity is not None
     assert lift.sensitivity.ratio is not None
     assert lift.sensitivity.interleaving_users is not None
     (same,) = workspace.interleaving.sensitivities(pair.test.id)
-    assert same.sensitivity == lift.sensitivity
+    assert same == (lift, lift.sensitivity)
+
+
+@pytest.mark.parametrize(("n_users", "uneven"), [(10, False), (60, True)], ids=["few users", "uneven teams"])
+def test_an_ab_test_is_beside_a_test_without_a_verdict_and_not_compared_with_it(
+    workspace: Workspace, films: str, n_users: int, uneven: bool
+) -> None:
+    known = runs(workspace, films)
+    links = {"popular": known["popular"], "als": known["als"]}
+    frame = team_draft(n_users, lean=0.5)
+    if uneven:
+        frame["team"] = np.where(frame["rank"] % 2 == 1, "als", "popular")
+    test = workspace.interleaving.add(films, "May", frame, control="popular", links=links)
+    served = {"control": known["popular"], "new": known["als"]}
+    workspace.online_tests.add(films, "June", {"sessions": sessions()}, control="control", links=served)
+    assert workspace.interleaving.results(test.id).reason
+    (pair,) = workspace.interleaving.pairs(films, "ndcg", 2)
+    assert [lift.test.name for lift in pair.lifts] == ["June"]
+    assert workspace.interleaving.sensitivities(test.id) == []
 
 
 def test_unlinked_rankings_have_no_pair(workspace: Workspace, films: str) -> None:

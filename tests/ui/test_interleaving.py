@@ -80,8 +80,8 @@ def test_it_stands_below_the_ab_test_with_the_users_that_both_need(
     assert text.index("June") < text.index("Interleaved, users prefer als to popular")
     assert "Users needed: interleaved or A/B" in text
     results = workspace.interleaving.results(workspace.interleaving.named(runs["films"]).id)
-    (pair,) = workspace.interleaving.sensitivities(workspace.interleaving.named(runs["films"]).id)
-    assert f"{pair.sensitivity.interleaving_users:,}" in text
+    ((_, needed),) = workspace.interleaving.sensitivities(workspace.interleaving.named(runs["films"]).id)
+    assert f"{needed.interleaving_users:,}" in text
     assert f"{100 * (results.preference.share or 0):.1f}" in text
 
 

@@ -23,7 +23,7 @@ from recdash.metrics import define
 from recdash.online.agreement.join import judged_by
 from recdash.online.interleaving import wording
 from recdash.report.context import ReportContext
-from recdash.report.document import Paragraph, Part, Section
+from recdash.report.document import SIGNED_WORDING, Paragraph, Part, Section
 from recdash.service.online.interleaving import InterleavedPair, LiftOfPair
 
 NAME = "interleaving"
@@ -87,7 +87,9 @@ def _pairs(context: ReportContext) -> dict[str, InterleavedPair]:
 def _beside(context: ReportContext, pair: InterleavedPair) -> Table:
     """Returns a table of what offline, interleaving and A/B tests found of a pair of runs."""
     a, b = (RunName(pair.test.links[name]) for name in pair.results.variants)
-    lines = [_offline(context, pair), _preference(pair), *map(_lift, pair.lifts)]
+    tells_all = context.wording > SIGNED_WORDING
+    lifts = [lift for lift in pair.lifts if tells_all or lift.sensitivity is not None]
+    lines = [_offline(context, pair), _preference(pair), *map(_lift, lifts)]
     columns = (
         *(Column(title) for title in ("Evidence", "Run", "Against")),
         *number_columns("Estimate", "95 % CI"),

@@ -15,6 +15,7 @@ from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.records import Row, records
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.metrics import check_k, define
+from recdash.online.agreement.join import split_is_broken
 from recdash.online.analysis.health import is_control_guessed
 from recdash.online.interleaving.interleaving import InterleavingTable, read_table
 from recdash.online.interleaving.power import Sensitivity, z_of
@@ -36,12 +37,13 @@ KIND: Literal["interleaving"] = "interleaving"
 class LiftOfPair:
     """What an A/B test found for one of its goals in the pair of runs of an interleaving test.
 
-    ``row`` is the row of its results, ``sensitivity`` compares the users that both tests need.
+    ``row`` is the row of its results. ``sensitivity`` compares the users that both tests need, None if one of
+    them has no p-value.
     """
 
     test: OnlineTest
     row: Mapping[str, Any]
-    sensitivity: Sensitivity
+    sensitivity: Sensitivity | None
 
 
 @dataclass(frozen=True)
@@ -213,11 +215,20 @@ class Interleaving:
             if len({test.links[name] for name in test.variants if name in test.links}) > 1
         ]
 
-    def sensitivities(self, interleaving_id: str) -> list[LiftOfPair]:
+    def sensitivities(self, interleaving_id: str) -> list[tuple[LiftOfPair, Sensitivity]]:
         """Returns what A/B tests of the same pair of runs found, and how many users either kind of test
-        needs; empty if its rankings are not linked to runs.
+        needs; empty if its rankings are not linked to runs, or its teams are uneven.
+
+        A/B tests whose split is broken are left out, as what they have seen is no effect.
         """
-        return list(self._lifts(self._context.interleaving_test(interleaving_id)))
+        test = self._context.interleaving_test(interleaving_id)
+        if self.results_of(test).split.blocked:
+            return []
+        return [
+            (pair, pair.sensitivity)
+            for pair in self._lifts(test)
+            if pair.sensitivity is not None and not split_is_broken(pair.test.notices)
+        ]
 
     def _pair(self, test: OnlineTest, metric: str, k: int) -> InterleavedPair:
         results = self.results_of(test)
@@ -236,13 +247,12 @@ class Interleaving:
         if run_a is None or run_b is None:
             return []
         return [
-            LiftOfPair(ab_test, row, sensitivity)
+            LiftOfPair(ab_test, row, _sensitivity(results, ab_test, row))
             for ab_test in self._online_tests.all(test.experiment)
             if self._context.run_of_control(ab_test) == run_a
             for row in ab_test.results
             if not row["is_control"] and row.get("role") == "goal"
             if ab_test.links.get(str(row["variant"])) == run_b
-            if (sensitivity := _sensitivity(results, ab_test, row)) is not None
         ]
 
 

@@ -15,6 +15,7 @@ from recdash.formatting.result_table import ResultTable
 from recdash.formatting.tables import Cell, Number, number_columns, text_columns
 from recdash.formatting.wording import many
 from recdash.online.interleaving import wording
+from recdash.online.interleaving.power import Sensitivity
 from recdash.online.interleaving.results import InterleavingResults
 from recdash.online.interleaving.team_split import MISMATCH_BELOW
 from recdash.service.online.interleaving import LiftOfPair
@@ -41,7 +42,7 @@ class InterleavingTest:
     test: OnlineTest
     results: InterleavingResults
     marks: Marks
-    lifts: Sequence[LiftOfPair]
+    lifts: Sequence[tuple[LiftOfPair, Sensitivity]]
 
     @property
     def a(self) -> str:
@@ -182,8 +183,7 @@ def _check(title: str, sides: tuple[int, int] | None, p: float | None, unchecked
 def sensitivity_rows(test: InterleavingTest) -> list[list[Cell]]:
     """Returns a row per goal of each A/B test of the same pair of runs."""
     rows: list[list[Cell]] = []
-    for pair in test.lifts:
-        compared = pair.sensitivity
+    for pair, compared in test.lifts:
         interval: Cell = numbers.NONE
         if compared.low is not None:
             low = numbers.three(compared.low)
