@@ -11,9 +11,10 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from recdash.ingest.parts import in_order
 from recdash.version import __version__
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from recdash.ingest import Limits
 
@@ -43,6 +44,7 @@ number of the row within it.
 """
 _LOCAL = ("^file:/+", "/")
 """The beginning of local paths, which Spark writes in two ways, and what replaces it."""
+MESSAGE = "message binary"
 TABLE = "table:"
 CSV = {"csv": ",", "tsv": "\t"}
 _CSV_OPTIONS = {
@@ -210,11 +212,12 @@ class SparkRows(Relation):
             yield from self.part.select(list(columns)).to_batches(rows)
             return
         frame = self.by_user(columns) if self.user else self.frame.select(*map(_quoted, columns))
-        streamed = frame.mapInArrow(_as_messages, "message binary")
-        for row in streamed.toLocalIterator(prefetchPartitions=True):
-            with pa.ipc.open_stream(row.message) as reader:
-                for batch in reader:
-                    yield from pa.Table.from_batches([batch]).select(list(columns)).to_batches(rows)
+        # the columns are chosen by the first rows: a task that brings these alone, not its whole partition
+        first = [] if self.user else frame.mapInArrow(_as_first_message, MESSAGE).take(1)
+        yield from _batches_in(first, columns, rows)
+        # one partition at a time, as the driver holds it whole
+        messages = frame.mapInArrow(_as_messages, MESSAGE).toLocalIterator()
+        yield from _batches_in(islice(messages, len(first), None), columns, rows)
 
     def by_user(self, columns: Sequence[str]) -> DataFrame:
         """Returns the columns with all rows of a user in one partition, one after the other, in the order of
@@ -249,6 +252,17 @@ class SparkRows(Relation):
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+def _batches_in(messages: Iterable[Row], columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    for row in messages:
+        with pa.ipc.open_stream(row.message) as reader:
+            for batch in reader:
+                yield from pa.Table.from_batches([batch]).select(list(columns)).to_batches(rows)
+
+
+def _as_first_message(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return islice(_as_messages(batches), 1)
 
 
 def _as_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ import pytest
 
 import recdash
 from recdash.errors import InputError
+from recdash.evaluation.spark import SparkRows
 
 pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
 # PySpark warns about pandas 3, which is not used for the data
@@ -28,6 +29,7 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
+    "spark.driver.maxResultSize": "16m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
@@ -134,6 +136,24 @@ def test_an_invalid_rank_far_down_is_refused_as_in_one_process(
             rows(source, truth)
         codes.append([problem.code for problem in refused.value.problems])
     assert codes[0] == codes[1]
+
+
+def test_the_first_rows_come_without_the_rest_of_their_partition(spark: recdash.Spark) -> None:
+    """The rest, 32 MB, is more than the driver takes here."""
+    frame = spark.session().range(4_000_000, numPartitions=1).withColumnRenamed("id", "user_id")
+    batches = SparkRows(frame, None).batches(["user_id"], 1_000)
+    assert next(batches)["user_id"].to_pylist() == list(range(1_000))
+    with pytest.raises(Exception, match="maxResultSize"):
+        list(batches)
+
+
+def test_all_rows_are_read_once(spark: recdash.Spark) -> None:
+    session = spark.session()
+    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    frame = session.range(1_000, numPartitions=3).withColumnRenamed("id", "user_id")
+    batches = list(SparkRows(frame, None).batches(["user_id"], 70))
+    session.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert [user for batch in batches for user in batch["user_id"].to_pylist()] == list(range(1_000))
 
 
 def test_rows_without_ranks_or_scores_are_refused(
