@@ -18,6 +18,8 @@ ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+]*):(?P<rest>.*)", re.DOTALL)
 VARIABLE = re.compile(r"\$\{(\w{1,100})\}")
 QUERY = re.compile(r"(?P<url>\S+)\s+(?P<query>\S.*)", re.DOTALL)
 SOURCE_TABLE = re.compile(r"\bfrom\s+([\w.\"]{1,200})", re.IGNORECASE)
+USER = re.compile(r"//(?:[^/@:\s]*:(?!\d*/)[^?\s]*|[^/?\s]*)@")
+"""User and password before a host, also those that are not encoded: keys of S3 have slashes."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,19 @@ class Address:
             return f"query of {self.name}"
         if self.scheme == FOLDER:
             return self.text
-        path = re.sub(r"//[^/@]*@", "//", self.text)
-        return f"{self.scheme}:{path.partition('?')[0]}"
+        return f"{self.scheme}:{USER.sub('//', self.text).partition('?')[0]}"
+
+    def without_secrets(self, words: str) -> str:
+        """Returns words of a library about this address, as messages show them: without user, password and
+        query string, and with the names of variables for their values.
+        """
+        if self.scheme != FOLDER:
+            for name in VARIABLE.findall(self.text):
+                if value := os.environ.get(name):
+                    words = words.replace(value, f"${{{name}}}")
+        if self.scheme not in ("sql", FOLDER) and (query := self.text.partition("?")[2]):
+            words = words.replace(query, "…")
+        return USER.sub("//", words)
 
     @property
     def name(self) -> str:
@@ -77,7 +90,8 @@ def not_fetched(address: Address, error: Exception | str) -> UploadError:
     """Returns the error for a table that its place does not give, with the words of a library."""
     words = error if isinstance(error, str) else reason(error)
     fix = "Check the address, and that the credentials in the environment may read it."
-    return UploadError(Problem("not-fetched", address.place, f"cannot be read ({words})", fix))
+    finding = f"cannot be read ({address.without_secrets(words)})"
+    return UploadError(Problem("not-fetched", address.place, finding, fix))
 
 
 def address_in(source: object) -> Address | None:

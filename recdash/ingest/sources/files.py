@@ -49,10 +49,10 @@ def fetch_hugging_face(address: Address, written: Written) -> None:
 
 def _download(address: Address, url: str, headers: dict[str, str], written: Written) -> None:
     """Writes the answer to a request. Credentials are not sent on to where a server redirects."""
-    request = urllib.request.Request(url, headers={"User-Agent": "recdash"})  # noqa: S310 https, http
-    for name, value in headers.items():
-        request.add_unredirected_header(name, value)
     try:
+        request = urllib.request.Request(url, headers={"User-Agent": "recdash"})  # noqa: S310 https, http
+        for name, value in headers.items():
+            request.add_unredirected_header(name, value)
         with urllib.request.urlopen(request, timeout=SECONDS) as answer, written.bytes() as add:  # noqa: S310
             expected, received = answer.headers.get("Content-Length"), 0
             while chunk := answer.read(CHUNK):

@@ -37,7 +37,8 @@ def fetch_query(address: Address, written: Written) -> None:
 def _failed(address: Address, error: Exception) -> UploadError:
     own = getattr(error, "orig", None) or error  # of the driver, without SQLAlchemy's words around it
     fix = "Try the query in a client of the database."
-    return UploadError(Problem("query-failed", address.place, f"the query fails ({reason(own)})", fix))
+    words = address.without_secrets(reason(own))
+    return UploadError(Problem("query-failed", address.place, f"the query fails ({words})", fix))
 
 
 # ── DuckDB ───────────────────────────────────────────────────────────────────────────────────
@@ -52,9 +53,8 @@ def _of_duckdb(url: str, query: str, address: Address, written: Written) -> None
         raise UploadError(Problem("no-library", address.place, "DuckDB is not installed", fix)) from error
     file = url.removeprefix(DUCKDB).removeprefix("//").removeprefix("/")
     if file and not Path(file).is_file():
-        raise UploadError(
-            Problem("no-file", file, "is no file", "Name a DuckDB file: duckdb:///shop.duckdb.")
-        )
+        place, fix = address.without_secrets(file), "Name a DuckDB file: duckdb:///shop.duckdb."
+        raise UploadError(Problem("no-file", place, "is no file", fix))
     try:
         with duckdb.connect(file or ":memory:", read_only=bool(file)) as connection:
             reader = connection.sql(query).to_arrow_reader(ROWS)
@@ -87,7 +87,7 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
 
     try:
         engine = sa.create_engine(POSTGRESQL.sub("postgresql+psycopg://", url, count=1))
-    except (sa.exc.SQLAlchemyError, ImportError) as error:
+    except (sa.exc.SQLAlchemyError, ImportError, ValueError) as error:  # ValueError: a port that is no number
         fix = "Write sql:URL QUERY with a URL of SQLAlchemy, and install the driver that it names."
         problem = Problem("bad-address", "sql", f"no connection from this URL ({_words(error)})", fix)
         raise UploadError(problem) from None  # the error may quote a password
@@ -95,7 +95,9 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
         with tempfile.TemporaryFile() as aside, engine.connect() as connection:
             streaming = connection.execution_options(stream_results=True, yield_per=ROWS)
             result = streaming.execute(sa.text(query))
-            schema = _put_aside(list(result.keys()), result.partitions(ROWS), aside)
+            names = list(result.keys())
+            _refuse_same_names(address, names)
+            schema = _put_aside(names, result.partitions(ROWS), aside)
             with written.parquet(schema) as add:
                 for batch in _read_back(aside):
                     add(batch)
@@ -106,7 +108,17 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
 
 
 def _words(error: Exception) -> str:
-    return type(error).__name__ if "//" in str(error) else reason(error)
+    """Returns the words of an error, or its type if they may quote the URL."""
+    return type(error).__name__ if isinstance(error, ValueError) or "//" in str(error) else reason(error)
+
+
+def _refuse_same_names(address: Address, names: Sequence[str]) -> None:
+    """Raises ``UploadError`` if a query gives two columns of the same name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        fix = "Give each its own name with AS."
+        finding = f"the query gives several columns called '{twice}'"
+        raise UploadError(Problem("column-twice", address.place, finding, fix))
 
 
 def _put_aside(names: Sequence[str], parts: Iterator[Sequence[Any]], aside: IO[bytes]) -> pa.Schema:
