@@ -67,8 +67,12 @@ def test_a_rule_is_read_again_from_its_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ndcg@10", "ndcg@10 > -1%", "ndcg@10 >= x", ">= 1%", "online. >= 0", "a >= -100%"]
-)
+    "text",
+    [
+        "", "ndcg@10", "ndcg@10 > -1%", "ndcg@10 >= x", ">= 1%", "online. >= 0", "a >= -100%",
+        f"a >= -{'9' * 400}",
+    ],
+)  # fmt: skip
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(InputError) as refused:
         read_rule(text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 
 from recdash.errors import InputError, Problem, all_or_problems
 from recdash.formatting import numbers
@@ -66,6 +67,8 @@ def read_rule(text: str) -> GateRule:
     minus, digits, percent = amount.groups()
     margin = float(digits) * (-1 if minus in {"-", numbers.MINUS} else 1)
     margin = margin / 100 if percent else margin
+    if not isfinite(margin):
+        raise InputError(Problem("bad-rule", "rule", f"the margin of '{name}' is no finite number", FORM))
     online = name.startswith(ONLINE)
     metric = name.removeprefix(ONLINE).strip()
     if not metric:
