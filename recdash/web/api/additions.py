@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from threading import Thread
+from threading import Lock, Thread
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -88,7 +88,9 @@ class NewAddition(Parameters):
 
 @dataclass
 class AdditionJob:
-    """An addition that is being stored, was stored, or was refused; it is the thread's to change."""
+    """An addition that is being stored, was stored, or was refused; it is the thread's to change. ``uploads``
+    are the ids of those that it needs.
+    """
 
     id: str
     owner: str
@@ -98,6 +100,7 @@ class AdditionJob:
     text: str = "Reading the files"
     result: Mapping[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
+    uploads: frozenset[str] = frozenset()
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -119,6 +122,7 @@ class AdditionJobs:
     def __init__(self, uploads: Uploads, clock: Callable[[], float] = time.monotonic) -> None:
         self._uploads, self._clock = uploads, clock
         self._jobs: dict[str, AdditionJob] = {}
+        self._lock = Lock()
 
     def find(self, owner: str, job_id: str) -> AdditionJob:
         """Returns an addition of this owner. Raises NotFound."""
@@ -134,17 +138,18 @@ class AdditionJobs:
         there, and Refused if too many additions of this token are being stored.
         """
         workspace.person.must_be("editor")
-        files = {
-            file.upload: self._uploads.usable(session, file.upload) for file in asked.files if file.upload
-        }
         refuse_unknown_sources(workspace, asked)
-        own = [job for job in self._jobs.values() if job.owner == session and job.state == "running"]
-        if len(own) >= MOST_RUNNING:
-            words = f"{MOST_RUNNING} of your additions are being stored"
-            raise Refused(429, "Too many additions at once", words, again_after=5)
-        self._forget_old()
-        job = AdditionJob(token_hex(8), session, self._clock())
-        self._jobs[job.id] = job
+        with self._lock:
+            files = {
+                file.upload: self._uploads.usable(session, file.upload) for file in asked.files if file.upload
+            }
+            own = [job for job in self._jobs.values() if job.owner == session and job.state == "running"]
+            if len(own) >= MOST_RUNNING:
+                words = f"{MOST_RUNNING} of your additions are being stored"
+                raise Refused(429, "Too many additions at once", words, again_after=5)
+            self._forget_old()
+            job = AdditionJob(token_hex(8), session, self._clock(), uploads=frozenset(files))
+            self._jobs[job.id] = job
         work = partial(self._store, job, workspace, session, asked, files)
         Thread(target=work, name="addition", daemon=True).start()
         return job
@@ -186,9 +191,19 @@ class AdditionJobs:
         finally:
             for file in fetched.values():
                 self._uploads.files.remove(session, file.id)
-        for file in uploads.values():
-            self._uploads.files.remove(session, file.id)
+        for file_id in self._released(job):
+            self._uploads.files.remove(session, file_id)
         job.fraction, job.state = 1.0, "stored"
+
+    def _released(self, job: AdditionJob) -> frozenset[str]:
+        """Returns the uploads of an addition that no other one needs which is being stored: several may have
+        the same test set.
+        """
+        with self._lock:
+            others = [other for other in self._jobs.values() if other.state == "running" and other is not job]
+            released = job.uploads.difference(*(other.uploads for other in others))
+            job.uploads = frozenset()
+        return released
 
 
 def refuse_unknown_sources(workspace: Workspace, asked: NewAddition) -> None:

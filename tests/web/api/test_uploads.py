@@ -16,6 +16,7 @@ from web_requests import Answer
 
 from recdash.domain.access import AccessRole, Person
 from recdash.service import Workspace
+from recdash.service.catalog.intake_job import JOBS
 from recdash.store import open_store
 from recdash.web.api.actions import MOST_BODY
 from recdash.web.api.uploads import KEPT_SECONDS, LastUses
@@ -199,6 +200,20 @@ def test_the_same_file_twice_is_one_run(api: Api) -> None:
     again = added(api, "als.csv")
     assert [(run["name"], run["already_stored"]) for run in again["result"]["runs"]] == [("als", True)]
     assert len(api.json("/experiments/films/runs")["runs"]) == 1
+
+
+def test_additions_that_run_together_can_have_the_same_file(api: Api, files: ReceivedFiles) -> None:
+    uploads = {name: sent(api, name) for name in ("truth.csv", "popular.csv", "als.csv")}
+    bodies = [
+        {"experiment": "films", "files": [{"upload": uploads[name]} for name in ("truth.csv", run)]}
+        for run in ("popular.csv", "als.csv")
+    ]
+    with JOBS.taken(lambda _n: None):  # which leaves one turn, so that the second waits for the first
+        ids = [api.json("/additions", "editor", method="POST", body=body)["id"] for body in bodies]
+        states = [finished(api, addition) for addition in ids]
+    assert [(state["state"], state["problems"]) for state in states] == [("stored", [])] * 2
+    assert {run["name"] for run in api.json("/experiments/films/runs")["runs"]} == {"popular", "als"}
+    assert on_disk(files) == []
 
 
 def test_an_ab_test_is_stored_and_analysed(api: Api) -> None:
