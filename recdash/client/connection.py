@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -31,6 +32,9 @@ class Server:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
+        if "@" in self.address:
+            fix = "Leave it out: the token gives access."
+            raise InputError(Problem("secret-in-address", "server", "it has a name or password", fix))
         if not is_address(self.address):
             fix = "Write the address of the dashboard, such as https://recdash.example.org."
             raise InputError(Problem("bad-server", "server", f"'{self.address}'", fix))
@@ -40,7 +44,7 @@ class Server:
 
     def ask(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Returns the answer to a question. Raises RecdashError with the problems that the server names."""
-        return json.loads(self.content(path, query))
+        return json_of(self.content(path, query))
 
     def content(self, path: str, query: Mapping[str, Any] | None = None) -> bytes:
         """Returns the bytes of an answer, such as of a report."""
@@ -50,7 +54,7 @@ class Server:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Returns the answer to a JSON body."""
         headers = {"Content-Type": "application/json"}
-        return json.loads(self.request("POST", path, json.dumps(body).encode(), headers))
+        return json_of(self.request("POST", path, json.dumps(body).encode(), headers))
 
     def request(
         self,
@@ -70,6 +74,14 @@ class Server:
         if answer.is_success or answer.status in accepted:
             return answer.content
         raise error_of(answer.status, answer.content)
+
+
+def json_of(content: bytes) -> Any:
+    """Returns a JSON object. Raises RecdashError for what no dashboard answers, such as a page."""
+    with suppress(ValueError):
+        if isinstance(answer := json.loads(content), dict):
+            return answer
+    raise RecdashError("The server does not answer as recdash does. Check its address.")
 
 
 def in_path(name: str) -> str:

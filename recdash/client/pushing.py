@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recdash.client.connection import Server, error_of
+from recdash.client.connection import Server, error_of, json_of
 from recdash.errors import InputError, Problem
 
 PART_BYTES = 2**23
@@ -101,7 +101,7 @@ def _part(server: Server, state: Mapping[str, Any], part: bytes) -> Any:
         raise InputError(Problem("changed", "file", "it became shorter while it was sent", "Send it again."))
     headers = {"Upload-Offset": str(state["received"]), "Content-Type": "application/octet-stream"}
     path = f"/uploads/{state['id']}"
-    answer = json.loads(server.request("PATCH", path, part, headers, accepted=(CONFLICT,)))
+    answer = json_of(server.request("PATCH", path, part, headers, accepted=(CONFLICT,)))
     return answer if "received" in answer else server.ask(path)
 
 

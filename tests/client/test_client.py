@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -19,7 +22,7 @@ from recdash.client.connection import Server, Unauthorised
 from recdash.client.pushing import upload
 from recdash.client.workspace import RemoteWorkspace
 from recdash.domain.results import Scope
-from recdash.errors import Forbidden, InputError, NotFound
+from recdash.errors import Forbidden, InputError, NotFound, RecdashError
 from recdash.http import ServerUnreachable
 from recdash.service.plain_answers import ab_test_facts
 
@@ -118,6 +121,41 @@ def test_errors_are_those_of_the_local_workspace(remote: RemoteWorkspace, runnin
 def test_an_address_must_be_one(address: str) -> None:
     with pytest.raises(InputError, match="https://recdash"):
         recdash.connect(address, "recdash_x")
+
+
+@pytest.mark.parametrize("address", ["http://ann:hunter2@127.0.0.1:1", "ftp://ann:hunter2@127.0.0.1:1"])
+def test_an_address_with_a_password_is_refused_without_showing_it(address: str) -> None:
+    with pytest.raises(InputError, match="name or password") as refused:
+        recdash.connect(address, "recdash_x")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"<html>Welcome", b"[]", b""])
+def test_a_server_that_is_another_program_is_told(content: bytes) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_arguments: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Other)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        other = recdash.connect(f"http://127.0.0.1:{server.server_port}", "recdash_x")
+        for question in (other.experiments.all, partial(other.push, "films", [__file__])):
+            with pytest.raises(RecdashError, match="not answer as recdash does"):
+                question()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def test_a_server_that_does_not_answer_is_named() -> None:
