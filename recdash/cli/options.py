@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 
+SPARK = "spark"
+"""The engine that reads the files of runs itself."""
+
+
 class Stem(str):
     """A candidate's name that was taken from the file name, because no name was given."""
 
@@ -42,7 +46,9 @@ class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
     def convert(
         self, value: str, _parameter: object = None, context: click.Context | None = None
     ) -> tuple[str, Path | Sheet]:
-        if context is not None and _parameter_name(_parameter) == "runs" and context.params.get("engine"):
+        # Click puts a true placeholder in the place of an option that was not given.
+        engine = None if context is None else context.params.get("engine")
+        if engine == SPARK and _parameter_name(_parameter) == "runs":
             return _of_cluster(value)
         if value == STDIN:
             return Stem(NAME), readable(value, context)
@@ -115,7 +121,7 @@ MASTER_HELP = "Spark's cluster: local[*], spark://HOST:7077, yarn, sc://HOST. De
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with options for the engine that reads and matches runs."""
     # before the runs, whose files another engine reads
-    engine = click.option("--engine", type=click.Choice(["spark"]), is_eager=True, help=ENGINE_HELP)
+    engine = click.option("--engine", type=click.Choice([SPARK]), is_eager=True, help=ENGINE_HELP)
     master = click.option("--master", help=MASTER_HELP)
     return engine(master(command))
 
