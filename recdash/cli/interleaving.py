@@ -27,7 +27,7 @@ from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
 from recdash.formatting.text_table import text_table
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import many, shown
 
 if TYPE_CHECKING:
     from recdash.domain.records import OnlineTest
@@ -248,7 +248,7 @@ def _split_line(results: InterleavingResults) -> str:
     split = results.split
     if split.first is None:
         return f"Teams: not checked, {split.unchecked}."
-    first = f"{results.a} came first in {split.first[0]:,} requests, {results.b} in {split.first[1]:,}"
+    first = f"{results.a} came first in {many(split.first[0], 'request')}, {results.b} in {split.first[1]:,}"
     checks = [f"{first} ({numbers.p_equals(split.first_p)})" if split.first_p is not None else first]
     if split.slots_p is not None and split.more_slots is not None:
         more = f"more slots in {split.more_slots[0]:,} and {split.more_slots[1]:,}"

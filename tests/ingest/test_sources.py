@@ -224,21 +224,19 @@ def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path) -> None:
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
 
     names = {f"PYICEBERG_CATALOG__SHOP__{name.upper()}": value for name, value in settings.items()}
-    line = [
-        "evaluate",
-        "--run",
-        "als=iceberg:shop.films.lists",
-        "--truth",
-        "truth.json",
-        "--metrics",
-        "mrr@2",
-    ]
-    printed = subprocess.run(
-        [sys.executable, "-m", "recdash", *line, "--metrics", "mrr@2", "--format", "csv"],
-        cwd=tmp_path, env=os.environ | names, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    (row,) = csv.DictReader(printed.splitlines())
+
+    def evaluated(table: str) -> subprocess.CompletedProcess[str]:
+        line = ["evaluate", "--run", f"als=iceberg:shop.{table}", "--truth", "truth.json"]
+        return subprocess.run(
+            [sys.executable, "-m", "recdash", *line, "--metrics", "mrr@2", "--format", "csv"],
+            cwd=tmp_path, env=os.environ | names, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+
+    (row,) = csv.DictReader(evaluated("films.lists").stdout.splitlines())
     assert float(row["value"]) == pytest.approx(MRR, abs=1e-12)
+    missing = evaluated("books.lists")
+    assert (missing.returncode, "Traceback" in missing.stderr) == (2, False)
+    assert "iceberg:shop.books.lists: cannot be read" in missing.stderr
 
 
 # ── the command line ─────────────────────────────────────────────────────────────────────────

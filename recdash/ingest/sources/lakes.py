@@ -32,10 +32,11 @@ def fetch_iceberg(address: Address, written: Written) -> None:
     The catalogue is one that PyIceberg's own configuration names.
     """
     try:
+        from pyiceberg import exceptions
         from pyiceberg.catalog import load_catalog
-        from pyiceberg.exceptions import NoSuchTableError, ValidationError
     except ModuleNotFoundError as error:
         raise _not_installed(address, "pyiceberg", "iceberg") from error
+    errors = [kind for kind in vars(exceptions).values() if isinstance(kind, type)]  # they have no base
     catalogue, _, table = address.resolved.partition(".")
     if not table:
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE."
@@ -45,5 +46,5 @@ def fetch_iceberg(address: Address, written: Written) -> None:
         with written.parquet(reader.schema) as add:
             for batch in reader:
                 add(batch)
-    except (NoSuchTableError, ValidationError, OSError, ValueError) as error:
+    except (*errors, OSError, ValueError) as error:
         raise not_fetched(address, error) from None
