@@ -42,7 +42,7 @@ FILE, BLOCK, ROW, PATH = "recdash_file", "recdash_block", "recdash_row", "recdas
 """Columns that are added to keep the order of rows: number of the file, byte at which a block of it begins,
 number of the row within it.
 """
-_LOCAL = ("^file:/+", "/")
+_LOCAL = "^file:/+"
 """The beginning of local paths, which Spark writes in two ways, and what replaces it."""
 MESSAGE = "message binary"
 TABLE = "table:"
@@ -235,13 +235,13 @@ class SparkRows(Relation):
         else:
             numbers = pa.table(
                 {
-                    PATH: [re.sub(*_LOCAL, file) for file in self.files],
+                    PATH: [re.sub(_LOCAL, "/", file) for file in self.files],
                     FILE: pa.array(range(len(self.files)), pa.int32()),
                 }
             )
             known = F.broadcast(self.frame.sparkSession.createDataFrame(numbers))
             frame = self.frame.select(
-                *names, *place, F.regexp_replace("_metadata.file_path", *_LOCAL).alias(PATH)
+                *names, *place, F.regexp_replace("_metadata.file_path", _LOCAL, "/").alias(PATH)
             )
             unknown = F.raise_error(F.lit("a file has no known place among the files")).cast("int")
             number = F.coalesce(F.col(FILE), unknown).alias(FILE)

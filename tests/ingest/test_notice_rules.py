@@ -60,6 +60,7 @@ REFUSING = {
     "sparse-sheet", "too-large", "truncated-gzip", "two-delimiters",
     "two-similarities", "unclosed-quote", "unknown-column", "unknown-role", "unknown-sheet",
     "unknown-zone", "unordered", "unreadable", "unsupported-format", "zip-in-zip", "zip-members",
+    "bad-sources", "column-twice",
 }  # fmt: skip
 """Codes of problems, which refuse a file anyway."""
 

@@ -33,6 +33,7 @@ from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import (
     NOVELTY_WORDING,
     RISKS_WORDING,
+    SIGNED_WORDING,
     THRESHOLD_WORDING,
     TIES_WORDING,
     WORDING,
@@ -313,10 +314,16 @@ def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def causes(
-        _: object, *, former: bool, mismatch: bool, former_verdicts: bool, former_answers: bool
+        _: object,
+        *,
+        former: bool,
+        mismatch: bool,
+        former_verdicts: bool,
+        former_answers: bool,
+        signed_answers: bool,
     ) -> str:
         words = "older" if former else "mismatch" if mismatch else "new"
-        level = ", 95 % novelty" if former_answers else ""
+        level = ", 95 % novelty" if former_answers else ", signed" if signed_answers else ""
         return f"{words} words, {'older' if former_verdicts else 'new'} verdicts{level}"
 
     module = import_module("recdash.report.sections.online")
@@ -326,8 +333,9 @@ def test_a_report_of_an_older_wording_keeps_its_causes(
             text.split("? ")[-1]
             for text in told_online(Reports(space).content(question, ["online"], wording=n))
         ]
-        for n in (7, RISKS_WORDING, TIES_WORDING, NOVELTY_WORDING, WORDING)
+        for n in (7, RISKS_WORDING, TIES_WORDING, NOVELTY_WORDING, SIGNED_WORDING, WORDING)
     }
+    assert "new words, new verdicts, signed" in ends[SIGNED_WORDING]
     assert "older words, older verdicts, 95 % novelty" in ends[7]
     assert "mismatch words, older verdicts, 95 % novelty" in ends[RISKS_WORDING]
     assert "mismatch words, new verdicts, 95 % novelty" in ends[TIES_WORDING]

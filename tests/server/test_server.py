@@ -39,6 +39,7 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
 API_ROUTES = {question.path for question in QUESTIONS} | {
     "/uploads",
     "/uploads/{upload}",
+    "/sources",
     "/additions",
     "/additions/{addition}",
     "/openapi.json",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,6 +22,7 @@ from recdash.ingest.sorting import SortedFile
 from recdash.service import AddedRun
 from recdash.service.catalog.intake import (
     NAME_TAKEN,
+    Intake,
     IntakePlan,
     IntakeResult,
     IntakeSettings,
@@ -32,7 +33,7 @@ from recdash.service.catalog.intake import (
 from recdash.service.catalog.intake import TestPlan as AbTestPlan
 from recdash.ui.upload import words
 from recdash.ui.upload.rows import column_name, row_html
-from recdash.ui.upload.settings import suggested_experiment, with_links
+from recdash.ui.upload.settings import suggested_experiment
 
 PROBLEM = Problem(
     "missing-column", "columns", "no item column; found: a, b", "Name it item_id (--columns …)."
@@ -324,6 +325,10 @@ def test_columns_that_a_test_set_or_a_run_does_not_use_are_named() -> None:
     assert words.columns_in_words(planned("run", wide)) == "user_id → user · rec_1 … rec_2 → item"
 
 
+INTAKE = Intake(cast(Any, SimpleNamespace(must_be_editor=lambda: None)), *cast(Any, [None] * 5))
+"""It needs no store for a plan without an experiment."""
+
+
 @pytest.mark.parametrize(
     ("links", "runs", "linked"),
     [
@@ -347,7 +352,7 @@ def test_links_are_suggested_until_they_are_chosen(
             with_settings=plan,
         )
 
-    assert with_links(plan(links)).settings.links == linked
+    assert INTAKE.with_links(plan(links)).settings.links == linked
 
 
 def test_a_plan_without_names_to_link_is_not_made_again() -> None:
@@ -355,7 +360,7 @@ def test_a_plan_without_names_to_link_is_not_made_again() -> None:
     plan: Any = SimpleNamespace(
         settings=settings, test=test, tests=(test,), experiment_id=None, run_names=("als",)
     )
-    assert with_links(plan) is plan
+    assert INTAKE.with_links(plan) is plan
 
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -63,11 +63,11 @@ def split_warnings(split: TeamSplit, a: str, b: str) -> tuple[Problem, ...]:
     warnings = []
     if split.first is not None and _is_uneven(split.first_p):
         message = f"'{a}' came first in {split.first[0]:,} requests and '{b}' in {split.first[1]:,}{UNFAIR}"
-        warnings.append(Problem(UNEVEN[0], "teams", message, FIX))
+        warnings.append(Problem("uneven-first-picks", "teams", message, FIX))
     if split.more_slots is not None and _is_uneven(split.slots_p):
         sides = split.more_slots
         message = f"'{a}' had more slots in {sides[0]:,} requests and '{b}' in {sides[1]:,}{UNFAIR}"
-        warnings.append(Problem(UNEVEN[1], "teams", message, FIX))
+        warnings.append(Problem("uneven-team-slots", "teams", message, FIX))
     return tuple(warnings)
 
 

@@ -239,6 +239,7 @@ INTERLEAVING = TableTemplate(
         optional("credit_a", "with one row per request, the credit of the first ranking …"),
         optional("credit_b", "… and of the second one; or team, and:"),
         optional("credit", "with one row per request and team, its credit."),
+        optional("timestamp", "When the list was served, for the preference by day."),
     ),
     templates()["interleaving"],
 )
