@@ -181,8 +181,8 @@ def test_the_order_of_rows_and_the_form_of_ids_change_nothing() -> None:
 
 
 def test_the_interval_of_a_value_is_the_delta_method_over_users() -> None:
-    """With the skewness of the mean removed from Student's t: Hall's cubic maps its ends to ±t. The skewness is
-    that of the variant's users, or of all users if that is larger.
+    """With the skewness of the mean removed from Student's t: Hall's cubic maps its ends to ±t. The
+    skewness is that of the variant's users, or of all users if that is larger.
     """
     table = simulated(4)
     of_all = table.to_pandas().groupby(["variant", "unit_id"]).agg(c=("clicks", "sum"), n=("clicks", "size"))

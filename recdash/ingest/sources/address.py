@@ -18,8 +18,10 @@ ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+]*):(?P<rest>.*)", re.DOTALL)
 VARIABLE = re.compile(r"\$\{(\w{1,100})\}")
 QUERY = re.compile(r"(?P<url>\S+)\s+(?P<query>\S.*)", re.DOTALL)
 SOURCE_TABLE = re.compile(r"\bfrom\s+([\w.\"]{1,200})", re.IGNORECASE)
-USER = re.compile(r"//(?:[^/@:\s]*:(?!\d*/)[^?\s]*|[^/?\s]*)@")
-"""User and password before a host, also those that are not encoded: keys of S3 have slashes."""
+USER = re.compile(r"//(?:[^/@:\s]{0,200}:(?!\d{0,5}/)[^?\s]{0,1000}|[^/?\s]{0,200})@")
+"""User and password before a host, also those that are not encoded: keys of S3 have slashes. The lengths keep
+a long text of many slashes quick.
+"""
 
 
 @dataclass(frozen=True)
