@@ -36,7 +36,9 @@ def fetch_iceberg(address: Address, written: Written) -> None:
         from pyiceberg.catalog import load_catalog
     except ModuleNotFoundError as error:
         raise _not_installed(address, "pyiceberg", "iceberg") from error
-    errors = [kind for kind in vars(exceptions).values() if isinstance(kind, type)]  # they have no base
+    errors = tuple(  # they have no base of their own
+        kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception)
+    )
     catalogue, _, table = address.resolved.partition(".")
     if not table:
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE."
