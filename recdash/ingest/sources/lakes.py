@@ -36,9 +36,8 @@ def fetch_iceberg(address: Address, written: Written) -> None:
         from pyiceberg.catalog import load_catalog
     except ModuleNotFoundError as error:
         raise _not_installed(address, "pyiceberg", "iceberg") from error
-    errors = tuple(  # they have no base of their own
-        kind for kind in vars(exceptions).values() if isinstance(kind, type) and issubclass(kind, Exception)
-    )
+    kinds = [kind for kind in vars(exceptions).values() if isinstance(kind, type)]  # they have no base
+    errors: tuple[type[Exception], ...] = (OSError, ValueError, *kinds)
     catalogue, _, table = address.resolved.partition(".")
     if not table:
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE."
@@ -48,5 +47,5 @@ def fetch_iceberg(address: Address, written: Written) -> None:
         with written.parquet(reader.schema) as add:
             for batch in reader:
                 add(batch)
-    except (*errors, OSError, ValueError) as error:
+    except errors as error:
         raise not_fetched(address, error) from None
