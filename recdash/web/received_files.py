@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryDirectory
 
 from recdash.settings import Settings
 from recdash.store import uploads_folder
@@ -142,15 +143,20 @@ class ReceivedFiles:
             self._files.setdefault(session, {})[file.id] = file
             return file
 
-    def take(self, session: str, owner: str, zone: str, path: Path, rules: Settings) -> ReceivedFile:
-        """Returns a complete file with the content of ``path``, which is moved there.
+    def fetch(
+        self, session: str, owner: str, zone: str, write: Callable[[Path], Path], rules: Settings
+    ) -> ReceivedFile:
+        """Returns a complete file, moved from where ``write`` has put it in the folder that it is given.
 
-        Raises Refused if it would exceed a limit.
+        Raises Refused if it would exceed a limit, and what ``write`` raises.
         """
-        size = path.stat().st_size
-        file = self.begin(session, owner, zone, path.name, size, rules)
-        path.replace(file.path)
-        file.received = size
+        self.start()
+        with TemporaryDirectory(dir=self.folder) as folder:
+            path = write(Path(folder))
+            size = path.stat().st_size
+            file = self.begin(session, owner, zone, path.name, size, rules)
+            path.replace(file.path)
+            file.received = size
         return file
 
     def find(self, session: str, file_id: str) -> ReceivedFile:

@@ -98,7 +98,7 @@ CHANGES = [
     "runs.prepare_completed", "runs.prepare_references", "runs.prepare", "runs.rename", "runs.unarchive",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
     "sharing.save_view", "sharing.share", "sharing.links", "sharing.uses",
-    "sources.fetch", "sources.names",
+    "sources.check", "sources.fetch", "sources.names",
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.audited", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",

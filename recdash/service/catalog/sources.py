@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recdash.errors import NotFound, UploadError
-from recdash.ingest.sources.address import not_fetched
+from recdash.ingest.sources.address import Address, not_fetched
 from recdash.ingest.sources.fetch import fetched
 from recdash.ingest.sources.named import named_sources
 from recdash.service.context import ServiceContext
@@ -24,16 +24,17 @@ class NamedSources:
         self._context.must_be_editor()
         return list(named_sources(settings().sources))
 
+    def check(self, name: str) -> None:
+        """Raises NotFound for an unknown name, and Forbidden unless the person is an editor."""
+        self._address(name)
+
     def fetch(self, name: str, folder: Path) -> Path:
         """Returns the file in ``folder`` that the table was written to, called by its name.
 
         Raises Forbidden unless the person is an editor, NotFound for an unknown name, and UploadError if the
         table cannot be read or is too large.
         """
-        self._context.must_be_editor()
-        address = named_sources(settings().sources).get(name)
-        if address is None:
-            raise NotFound(f"There is no source '{name}'. An admin names sources in RECDASH_SOURCES.")
+        address = self._address(name)
         try:
             path = fetched(address, folder)
         except UploadError as error:
@@ -42,3 +43,10 @@ class NamedSources:
         except OSError as error:
             raise not_fetched(address, error) from error
         return path.rename(path.with_name(name + path.suffix))
+
+    def _address(self, name: str) -> Address:
+        self._context.must_be_editor()
+        address = named_sources(settings().sources).get(name)
+        if address is None:
+            raise NotFound(f"There is no source '{name}'. An admin names sources in RECDASH_SOURCES.")
+        return address

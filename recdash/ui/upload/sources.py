@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from functools import partial
 
 import streamlit as st
 
@@ -47,14 +46,12 @@ def _fetch(upload: UploadState, name: str) -> None:
     def wait(n_before: int) -> None:
         place.caption(waits_for(n_before))
 
-    received_files.start()
+    write = partial(workspace().sources.fetch, name)
     with FETCHES.taken(wait), st.spinner(f"Fetching {markdown(name)}"):
         place.empty()
         try:
-            with tempfile.TemporaryDirectory(dir=received_files.folder) as folder:
-                path = workspace().sources.fetch(name, Path(folder))
-                owner = workspace().person.name
-                received_files.take(file_zone.session_id(), owner, upload.zone, path, settings())
+            owner = workspace().person.name
+            received_files.fetch(file_zone.session_id(), owner, upload.zone, write, settings())
         except InputError as error:
             upload.problems = error.problems
         except (NotFound, Refused) as error:

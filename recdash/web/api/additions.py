@@ -75,6 +75,11 @@ class NewAddition(Parameters):
         [], max_length=50, description="Codes of notices with which files are refused."
     )
 
+    @property
+    def sources(self) -> list[str]:
+        """Returns the names of the tables to fetch, each once."""
+        return list(dict.fromkeys(file.source for file in self.files if file.source))
+
     def settings(self) -> dict[str, Any]:
         same = ("relevance", "depth", "users", "duplicates", "replicates", "control", "baseline")
         given = {name: getattr(self, name) for name in same if getattr(self, name) is not None}
@@ -138,7 +143,8 @@ class AdditionJobs:
         there, and Refused if too many additions of this token are being stored.
         """
         workspace.person.must_be("editor")
-        refuse_unknown_sources(workspace, asked)
+        for name in asked.sources:
+            workspace.sources.check(name)
         with self._lock:
             files = {
                 file.upload: self._uploads.usable(session, file.upload) for file in asked.files if file.upload
@@ -172,7 +178,7 @@ class AdditionJobs:
         fetched: dict[str, ReceivedFile] = {}
         try:
             with self._uploads.files.in_use(session), JOBS.taken(partial(_say_waiting, job)):
-                for name in {file.source: None for file in asked.files if file.source}:
+                for name in asked.sources:
                     job.text = f"Fetching {name}"
                     fetched[name] = self._uploads.fetch(workspace, session, name)
                 files = [
@@ -204,14 +210,6 @@ class AdditionJobs:
             released = job.uploads.difference(*(other.uploads for other in others))
             job.uploads = frozenset()
         return released
-
-
-def refuse_unknown_sources(workspace: Workspace, asked: NewAddition) -> None:
-    """Raises NotFound if an addition names a source that is not in the settings."""
-    wanted = {file.source for file in asked.files if file.source}
-    unknown = wanted.difference(workspace.sources.names()) if wanted else set()
-    if unknown:
-        raise NotFound(f"There is no source '{min(unknown)}'; GET /sources lists them.")
 
 
 def _say_waiting(job: AdditionJob, n_before: int) -> None:

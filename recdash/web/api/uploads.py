@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -131,15 +130,11 @@ class Uploads:
         Raises NotFound, and InputError if the table cannot be read or would exceed a limit.
         """
         self._uses.note(session)
-        self.files.start()
-        with TemporaryDirectory(dir=self.files.folder) as folder:
-            path = workspace.sources.fetch(source, Path(folder))
-            try:
-                return self.files.take(session, workspace.person.name, COMPLETE, path, self._rules)
-            except Refused as refusal:
-                raise InputError(
-                    Problem("refused", f"source '{source}'", str(refusal).rstrip("."), "")
-                ) from None
+        write = partial(workspace.sources.fetch, source)
+        try:
+            return self.files.fetch(session, workspace.person.name, COMPLETE, write, self._rules)
+        except Refused as refusal:
+            raise InputError(Problem("refused", f"source '{source}'", str(refusal).rstrip("."), "")) from None
 
     def find(self, session: str, file_id: str) -> ReceivedFile:
         """Returns a file of this token. Raises NotFound."""
