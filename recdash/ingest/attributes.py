@@ -153,28 +153,13 @@ def further_columns(
                     f"'{bad[0].as_py():g}' is not an amount that can be added up, in {in_rows(len(bad))}"
                 )
                 problems.append(Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad)))
-        if kind == "sessions" and len(column) and column.null_count == len(column):
+        if kind in ("sessions", "interleaving") and len(column) and column.null_count == len(column):
             fault = fault or "all its cells are empty"
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"column ignored: {fault}", "", 1)
         table = table.remove_column(index) if fault else table.set_column(index, name, column)
     if problems:
         raise UploadError(problems)
-    return table
-
-
-def with_labels_alone(table: pa.Table, kind: TableKind) -> pa.Table:
-    """Returns the table with its columns without a role as labels, dictionary-encoded.
-
-    Columns of numbers, of more than ``MOST_LABELS`` distinct labels and of none are removed without a notice,
-    because a log of requests has many columns that say nothing about the whole request.
-    """
-    roles = {role.name for role in ROLES[kind]}
-    for name in [name for name in table.column_names if name not in roles]:
-        index, column = table.column_names.index(name), numbers_if_all(table[name])
-        labels = _labels(column) if is_text(column.type) else column
-        is_useless = _why_useless(labels, numbers=False, most=MOST_LABELS) or labels.null_count == len(labels)
-        table = table.remove_column(index) if is_useless else table.set_column(index, name, labels)
     return table
 
 

@@ -25,7 +25,6 @@ from recdash.ingest.attributes import (
     note_texts_among_numbers,
     numbers_if_all,
     with_decimal_commas_read,
-    with_labels_alone,
 )
 from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
@@ -1052,7 +1051,8 @@ FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "sessions": lambda table, findings: further_columns(table, "sessions", findings),
     "aggregates": finish_aggregates,
     "exposures": lambda table, findings: further_columns(table, "exposures", findings, numbers=False),
-    "interleaving": lambda table, _: with_labels_alone(table, "interleaving"),
+    # without notices: a log of requests has many columns that say nothing about the whole request
+    "interleaving": lambda table, _: further_columns(table, "interleaving", Findings(), numbers=False),
     "bandit": lambda table, findings: further_columns(table, "bandit", findings, most=None),
     "policy": lambda table, findings: further_columns(table, "policy", findings, most=None),
 }
