@@ -40,13 +40,13 @@ from recdash.evaluation.request import (
     with_relevance,
 )
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
-from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.formatting.display import Display
 from recdash.formatting.names import name_of_score
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.sanitize import check_name
 from recdash.formatting.wording import users as users_text
 from recdash.ingest.notice_rules import check_refused, read_codes
+from recdash.ingest.spark_frames import is_spark_frame
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.metrics.populations import WHO_COUNTS, OverPopulation
 from recdash.version import __version__

@@ -27,10 +27,10 @@ from recdash.engines import Reference
 from recdash.engines.matcher import first_plan
 from recdash.engines.parts import MatchedPart, MatchRequest, add_parts, match_part
 from recdash.errors import InputError, Problem, UploadError
-from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.ingest.formats.raw_table import SAMPLE_ROWS
 from recdash.ingest.formats.relation import Relation
 from recdash.ingest.parts import in_order
+from recdash.ingest.spark_frames import is_spark_frame
 from recdash.version import __version__
 
 if TYPE_CHECKING:

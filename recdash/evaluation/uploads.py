@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Order
 from recdash.errors import InputError, Problem
-from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.formatting.sanitize import check_name
+from recdash.ingest.spark_frames import is_spark_frame
 
 if TYPE_CHECKING:
     from recdash.evaluation.spark import Spark

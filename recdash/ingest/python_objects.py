@@ -18,6 +18,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import is_known
 from recdash.ingest.formats.json import PAIRS
 from recdash.ingest.formats.relation import DuckRelation
+from recdash.ingest.spark_frames import is_spark_frame
 
 TRIPLES: frozenset[TableKind] = frozenset({"run", "truth", "train", "predictions", "similarity"})
 """Kinds of tables whose rows are two ids and a value, so that columns without names have a meaning."""
@@ -211,10 +212,6 @@ def _is_relation(value: Any) -> bool:
     return type(value).__name__ == "DuckDBPyRelation"
 
 
-def _is_spark(value: Any) -> bool:
-    return _library(value) == "pyspark" and callable(getattr(value, "toArrow", None))
-
-
 def _is_lenskit(value: Any) -> bool:
     return _library(value) == "lenskit" and hasattr(value, "to_df")
 
@@ -260,7 +257,7 @@ FORMS: tuple[Form, ...] = (
     Form(_are_named_arrays, _of_named_arrays),
     Form(_is_sparse, _of_sparse),
     Form(_is_relation, lambda relation, _kind: DuckRelation(relation)),
-    Form(_is_spark, lambda frame, _kind: frame.toArrow()),
+    Form(is_spark_frame, lambda frame, _kind: frame.toArrow()),
     Form(_is_lenskit, lambda items, _kind: items.to_df()),
     Form(_is_elsewhere, _refuse_elsewhere),
     Form(_is_iterator, _refuse_iterator),
