@@ -67,8 +67,8 @@ def add_files(
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
-    for variant, run in (plan.settings.links or {}).items() if not options["links"] else ():
-        say(f"note: variant '{variant}' served the run '{run}', by its name. Choose with --link.", err=True)
+    if not options["links"]:
+        _say_links(plan)
     _refuse(plan)
     tell(plan.inputs.notices)
     done = workspace.intake.commit(
@@ -136,6 +136,11 @@ def _folder(file: Path | Sheet) -> str:
 
 def _stored_names(workspace: Workspace, plan: IntakePlan) -> list[str]:
     return list(run_ids(workspace, plan.experiment_id)) if plan.experiment_id else []
+
+
+def _say_links(plan: IntakePlan) -> None:
+    for variant, run in (plan.settings.links or {}).items():
+        say(f"note: variant '{variant}' served the run '{run}', by its name. Choose with --link.", err=True)
 
 
 def _say_threshold(plan: IntakePlan) -> None:

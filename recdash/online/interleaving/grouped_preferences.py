@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -86,12 +86,7 @@ def _of_attribute(requests: RequestCredits, name: str) -> Iterator[SegmentPrefer
         yield SegmentPreference(
             attribute=name,
             segment=None if code < 0 else segment.labels[code],
-            n_users=row.n_users,
-            n_requests=int(part.is_credited.sum()),
-            preference=row.share,
-            low=row.low,
-            high=row.high,
-            p=row.p,
+            **_numbers_of(part, row),
             corrected_low=corrected.low,
             corrected_high=corrected.high,
             p_bh=None if corrected.p is None else p_bh,
@@ -119,6 +114,17 @@ def by_day(requests: RequestCredits, scale: TimeScale) -> list[DayPreference]:
 
 
 def _of_day(date: str, part: RequestCredits) -> DayPreference:
-    row: Preference = preference(user_sums(part))
-    n_requests = int(part.is_credited.sum())
-    return DayPreference(date, row.n_users, n_requests, row.share, row.low, row.high, row.p, row.note)
+    row = preference(user_sums(part))
+    return DayPreference(date=date, **_numbers_of(part, row), note=row.note)
+
+
+def _numbers_of(part: RequestCredits, row: Preference) -> dict[str, Any]:
+    """Returns the fields that rows of segments and of days share."""
+    return {
+        "n_users": row.n_users,
+        "n_requests": int(part.is_credited.sum()),
+        "preference": row.share,
+        "low": row.low,
+        "high": row.high,
+        "p": row.p,
+    }

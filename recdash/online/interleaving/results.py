@@ -42,7 +42,7 @@ DAY_NOTE = (
     "Preferences are shares (0.05 = 5 %). Intervals are for one look: who stops the test on the first day "
     "whose interval excludes 50 % is wrong more often."
 )
-UNEVEN = " The teams are uneven: no preference is judged."
+UNEVEN_NOTE = " The teams are uneven: no preference is judged."
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +207,7 @@ class InterleavingResults:
         return of_values(title, DayPreference, rows, self._noted(DAY_NOTE))
 
     def _noted(self, note: str) -> str:
-        return note + UNEVEN if self.split.blocked else note
+        return note + UNEVEN_NOTE if self.split.blocked else note
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the results as JSON-ready values."""

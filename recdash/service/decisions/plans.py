@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recdash.domain.journal import Entry
+from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
 from recdash.ingest.moment_columns import EARLIER
 from recdash.online.analysis.plan_check import PlanCheck
@@ -111,8 +112,7 @@ class Plans:
 
         Raises UnknownName for an unknown metric.
         """
-        test = self._context.ab_test(test_id)
-        sample = None if test.kind == "aggregates" else self._online_tests.sample(test_id)
+        sample = self._sample(self._context.ab_test(test_id))
         return baseline_of(self._analysis.results(test_id), metric, sample)
 
     # ── tests and their plans ────────────────────────────────────────────────────────────────
@@ -130,9 +130,12 @@ class Plans:
         known = plan_of_test(self._context.store, test, moment)
         if known is None:
             return None
-        sample = None if test.kind == "aggregates" else self._online_tests.sample(test_id)
+        sample = self._sample(test)
         results, rules = self._online_tests.results(test_id), self._online_tests.rules(test_id)
         return known.check(results, rules, sample, self._covariates(test_id, sample))
+
+    def _sample(self, test: OnlineTest) -> SampleSummary | None:
+        return None if test.kind == "aggregates" else self._online_tests.sample(test.id)
 
     def _covariates(self, test_id: str, sample: SampleSummary | None) -> dict[str, str]:
         """Returns {metric: the column before the test that adjusts its lift}.
