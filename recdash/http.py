@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from itertools import count
+from threading import Event
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -13,13 +17,22 @@ from recdash.errors import InputError, Problem, RecdashError
 
 SECONDS = 600.0
 """How long an answer may take: a first comparison of large runs takes minutes."""
+CONNECT_SECONDS = 10.0
+"""How long a server may take to accept a connection."""
 TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 0.5, 15.0
+FIRST_TRIES = 3
+"""How often a request is sent to a server that has never answered: its address may be wrong."""
 TOO_MANY, NOT_NOW = 429, 503
 PART_BYTES = 2**20
 
 
 class ServerUnreachable(RecdashError):
     """The error for a server that does not answer."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        fix = "Check the address and its port, and that the server runs."
+        self.problem = Problem("unreachable", f"server {address}", reason, fix)
+        super().__init__(str(self.problem))
 
 
 @dataclass(frozen=True)
@@ -35,12 +48,14 @@ class HttpAnswer:
 @dataclass(frozen=True)
 class HttpServer:
     """A server at an address; ``headers`` are sent with each request. Redirects are not followed, as they
-    could send these headers elsewhere. ``sleep`` waits.
+    could send these headers elsewhere. ``sleep`` waits; ``tell`` takes a line before each wait.
     """
 
     address: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    tell: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    _has_answered: Event = field(default_factory=Event, init=False, repr=False, compare=False)
 
     def answer(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -80,18 +95,21 @@ class HttpServer:
         read: Callable[[HTTPResponse], HttpAnswer],
     ) -> HttpAnswer:
         wait = FIRST_WAIT
-        for left in reversed(range(TRIES)):
+        for tried in count(1):
             try:
                 answer, again_after = self._once(method, path, body, headers, read)
             except (OSError, HTTPException) as error:
-                if not left:
-                    message = f"The server {self.address} does not answer: {error or type(error).__name__}."
-                    raise ServerUnreachable(message) from error
+                reason = _reason(error)
+                if tried >= (TRIES if self._has_answered.is_set() else FIRST_TRIES):
+                    raise ServerUnreachable(self.address, reason) from error
             else:
-                if answer.status not in (TOO_MANY, NOT_NOW) or not left:
+                self._has_answered.set()
+                if answer.status not in (TOO_MANY, NOT_NOW) or tried >= TRIES:
                     return answer
-                wait = max(wait, again_after)
-            self.sleep(min(wait, LONGEST_WAIT))
+                wait, reason = max(wait, again_after), f"it is busy (status {answer.status})"
+            wait = min(wait, LONGEST_WAIT)
+            self.tell(f"server {self.address}: {reason}; trying again in {wait:g} s")
+            self.sleep(wait)
             wait *= 2
         raise AssertionError("unreachable")
 
@@ -105,14 +123,29 @@ class HttpServer:
     ) -> tuple[HttpAnswer, float]:
         parts = urlsplit(self.address)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
+        connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
         try:
+            connection.connect()
+            connection.sock.settimeout(SECONDS)
             connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**self.headers, **headers})
             response: HTTPResponse = connection.getresponse()
             again_after = response.headers.get("Retry-After", "0")
             return read(response), float(again_after) if again_after.isdigit() else 0.0
         finally:
             connection.close()
+
+
+def _reason(error: Exception) -> str:
+    """Returns why a request failed, as the end of a sentence about the server."""
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing accepts connections there"
+    if isinstance(error, socket.gaierror):
+        return f"its name has no address ({error.strerror or error})"
+    if isinstance(error, ssl.SSLError):
+        return f"no safe connection is possible ({error.reason or error})"
+    if isinstance(error, TimeoutError):
+        return "it does not answer in time"
+    return f"the connection failed ({str(error) or type(error).__name__})"
 
 
 def _whole(response: HTTPResponse) -> HttpAnswer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,8 @@ def push(
     """Send files to a dashboard, and store them in EXPERIMENT there, which is created if it does not exist.
 
     Each FILE is recognised by its columns, as recdash add does; NAME=FILE names a candidate. All of them are
-    stored, or none. After a lost connection, and with the same command again, sending continues.
+    stored, or none. After a lost connection, and with the same command again, sending continues. Progress
+    goes to standard error, except with --format json.
     """
     from recdash.client.connection import Server
     from recdash.client.pushing import FileToPush, SourceToFetch
@@ -73,7 +75,8 @@ def push(
         "refuse": list(refuse),
         "links": {variant: run for variant, _, run in (link.partition("=") for link in links)} or None,
     }
-    stored = send(Server(server, token), experiment, sent, chosen, lambda text: say(text, err=True))
+    progress = {} if form == "json" else {"tell": partial(say, err=True)}
+    stored = send(Server(server, token), experiment, sent, chosen, **progress)
     for notice in stored["notices"]:
         say(
             f"note: {visible(notice['place'])}: {visible(notice['finding'])}. {visible(notice['fix'])}",

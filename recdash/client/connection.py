@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -24,12 +25,14 @@ class Unauthorised(RecdashError):
 class Server:
     """A dashboard at an address, and the token that is sent with each request.
 
-    A request that failed on its way, or that came too soon, is sent again some times. ``sleep`` waits.
+    A request that failed on its way, or that came too soon, is sent again some times. ``sleep`` waits;
+    ``tell`` takes a line before each wait.
     """
 
     address: str
     token: str = field(repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    tell: Callable[[str], None] = field(default=lambda _: None, repr=False)
 
     def __post_init__(self) -> None:
         if "@" in self.address:
@@ -41,6 +44,11 @@ class Server:
         if not self.token.isascii() or not self.token.isprintable() or not self.token:
             fix = "An admin creates one in Settings, or with recdash tokens create."
             raise InputError(Problem("bad-token", "token", "it is no API token", fix))
+
+    @cached_property
+    def _http(self) -> HttpServer:
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        return HttpServer(self.address, headers, self.sleep, self.tell)
 
     def ask(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Returns the answer to a question. Raises RecdashError with the problems that the server names."""
@@ -68,9 +76,7 @@ class Server:
         """Returns the body of the response. Raises RecdashError for any status but success and those
         ``accepted``.
         """
-        own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
-        http = HttpServer(self.address, own, self.sleep)
-        answer = http.answer(method, f"{BASE}{path}", body, headers)
+        answer = self._http.answer(method, f"{BASE}{path}", body, headers)
         if answer.is_success or answer.status in accepted:
             return answer.content
         raise error_of(answer.status, answer.content)

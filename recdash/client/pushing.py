@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,12 @@ def push(
 ) -> dict[str, Any]:
     """Returns what the dashboard stored of these files in an experiment.
 
-    Files that have arrived before, in part or as a whole, are continued. Raises InputError with the problems
-    of the files; nothing is stored then.
+    Files that have arrived before, in part or as a whole, are continued. Raises ServerUnreachable, and
+    InputError with the problems of the files; nothing is stored then.
     """
+    server = replace(server, tell=tell)
+    tell(f"Connecting to {server.address}")
+    server.ask("/server")  # a wrong address or token is found before large files are read
     sent = [
         {
             **_content(server, file, tell),

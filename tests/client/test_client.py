@@ -158,12 +158,44 @@ def test_a_server_that_is_another_program_is_told(content: bytes) -> None:
         server.server_close()
 
 
-def test_a_server_that_does_not_answer_is_named() -> None:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def test_a_server_that_never_answered_is_given_up_soon_and_named() -> None:
+    address, waits, told = f"http://127.0.0.1:{free_port()}", list[float](), list[str]()
+    with pytest.raises(ServerUnreachable) as failed:
+        Server(address, "recdash_x", waits.append, told.append).ask("/server")
+    assert waits == [0.5, 1.0]
+    problem = failed.value.problem
+    assert (problem.code, problem.place) == ("unreachable", f"server {address}")
+    assert problem.found == "nothing accepts connections there"
+    assert "port" in problem.fix
+    assert [line.partition(";")[2] for line in told] == [" trying again in 0.5 s", " trying again in 1 s"]
+    assert str(failed.value).startswith(f"server {address}: nothing accepts connections there. Check")
+
+
+def test_a_name_without_an_address_is_told() -> None:
+    with pytest.raises(ServerUnreachable, match="its name has no address"):
+        Server("http://dashboard.invalid", "recdash_x", lambda _: None).ask("/server")
+
+
+def test_a_server_that_speaks_no_tls_is_told(running: Running) -> None:
+    address = running.url.replace("http://", "https://")
+    with pytest.raises(ServerUnreachable, match="no safe connection is possible"):
+        Server(address, "recdash_x", lambda _: None).ask("/server")
+
+
+def test_a_server_that_answered_once_is_waited_for(tmp_path: Path) -> None:
+    running = Running(tmp_path)
     waits: list[float] = []
-    with pytest.raises(ServerUnreachable, match=str(port)):
-        Server(f"http://127.0.0.1:{port}", "recdash_x", waits.append).ask("/server")
+    server = Server(running.url, running.api.tokens["viewer"], waits.append)
+    server.ask("/server")
+    running.stop()
+    with pytest.raises(ServerUnreachable, match=str(running.port)):
+        server.ask("/server")
     assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
 
 
@@ -205,6 +237,26 @@ def test_an_upload_continues_where_it_ended(running: Running, folder: Path) -> N
     assert len(told) == 1  # it has arrived
     assert running.files.folder is not None
     assert (running.files.folder / state["id"] / file.name).read_bytes() == content
+
+
+def test_the_command_says_at_once_that_it_connects(
+    running: Running, folder: Path, run: Recdash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_TOKEN", running.api.tokens["editor"])
+    address = f"http://127.0.0.1:{free_port()}"
+    call = ("push", "films", str(folder / "als.csv"), "--server", address)
+    failed = run(*call)
+    why = f"server {address}: nothing accepts connections there"
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert failed.stderr.splitlines() == [
+        f"Connecting to {address}",
+        f"{why}; trying again in 0.5 s",
+        f"{why}; trying again in 1 s",
+        f"recdash: {why}. Check the address and its port, and that the server runs.",
+    ]
+    silent = run(*call, "--format", "json")
+    assert (silent.exit_code, silent.stdout) == (2, "")
+    assert silent.stderr.splitlines() == failed.stderr.splitlines()[-1:]
 
 
 def test_the_command_pushes(
