@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from recdash.client.connection import Server, error_of, json_of
@@ -61,7 +62,8 @@ def push(
         for file in files
     ]
     given = {name: value for name, value in options.items() if value not in (None, [], (), {}, False)}
-    addition = server.post("/additions", {"experiment": experiment, "files": sent, **given})
+    body = {"experiment": experiment, "files": sent, **given}
+    addition = server.post("/additions", body, key=token_hex(16))
     text = ""
     while addition["state"] == "running":
         server.sleep(LOOK_SECONDS)

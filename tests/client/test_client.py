@@ -9,10 +9,11 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pandas as pd
 import pytest
-from decision_worlds import RUNS, TRUTH
+from decision_worlds import RUNS, TRUTH, sessions
 from running_api import Running
 from terminal import Recdash
 
@@ -23,7 +24,7 @@ from recdash.client.pushing import upload
 from recdash.client.workspace import RemoteWorkspace
 from recdash.domain.results import Scope
 from recdash.errors import Forbidden, InputError, NotFound, RecdashError
-from recdash.http import ServerUnreachable
+from recdash.http import HttpServer, ServerUnreachable
 from recdash.service.plain_answers import ab_test_facts
 
 
@@ -220,6 +221,31 @@ def test_push_stores_files_in_parts(
         "als": (),
         "EASE v2": ("nightly",),
     }
+
+
+def test_a_lost_answer_to_an_addition_starts_no_second_one(
+    remote: RemoteWorkspace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions({"A": 60, "B": 120}).to_csv(folder / "sessions.csv", index=False)
+    once, answers = HttpServer._once, []
+
+    def lose_the_first(http: HttpServer, method: str, path: str, *rest: Any) -> Any:
+        answer = once(http, method, path, *rest)
+        if (method, path) == ("POST", "/api/v1/additions"):
+            answers.append(json.loads(answer[0].content))
+            if len(answers) == 1:
+                raise ConnectionResetError("lost")
+        return answer
+
+    monkeypatch.setattr(HttpServer, "_once", lose_the_first)
+    stored = remote.push("lossy", [folder / name for name in ("truth.csv", "als.csv", "sessions.csv")])
+    assert [answer["id"] for answer in answers] == [answers[0]["id"]] * 2
+    assert [run["already_stored"] for run in stored["runs"]] == [False]
+    (test,) = stored["online_tests"]
+    tests = remote.online_tests.all(remote.experiments.named("lossy").id)
+    assert [known.id for known in tests] == [test["id"]]
+    again = remote.push("lossy", {"second": folder / "ease.csv"})
+    assert [run["name"] for run in again["runs"]] == ["second"]  # each push has a key of its own
 
 
 def test_an_upload_continues_where_it_ended(running: Running, folder: Path) -> None:

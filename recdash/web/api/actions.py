@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recdash.domain.access import AccessRole
+from recdash.errors import InputError, Problem
 from recdash.service import Workspace
-from recdash.web.api.additions import AdditionJobs, NewAddition
+from recdash.web.api.additions import KEY, LONGEST_KEY, AdditionJobs, NewAddition
 from recdash.web.api.answers import json_answer
 from recdash.web.api.parameters import Parameters
 from recdash.web.api.problems import invalid
@@ -33,7 +34,7 @@ class Action:
     """A request that changes something, or that asks about a change.
 
     ``body`` is what it sends as JSON; ``takes_bytes`` is whether it sends bytes instead. ``status`` is that
-    of success.
+    of success. ``takes_key`` is whether a repeated request can be told by its key.
     """
 
     method: str
@@ -43,6 +44,7 @@ class Action:
     returns: str
     body: type[Parameters] | None = None
     takes_bytes: bool = False
+    takes_key: bool = False
     status: int = 200
     role: AccessRole = "editor"
 
@@ -74,8 +76,10 @@ class Actions:
                 "/additions",
                 "Store uploaded files and sources: runs, test set, further tables, an A/B test",
                 self.add,
-                "The addition, which is stored meanwhile: all of it, or nothing.",
+                "The addition, which is stored meanwhile: all of it, or nothing. With the header "
+                f"{KEY} of an earlier request, that one's addition; nothing is stored again.",
                 body=NewAddition,
+                takes_key=True,
                 status=202,
             ),
             Action(
@@ -111,7 +115,7 @@ class Actions:
 
     async def add(self, request: Request) -> Response:
         asked = await read_body(NewAddition, request)
-        job = self._jobs.begin(self._seen(request), session_of(request), asked)
+        job = self._jobs.begin(self._seen(request), session_of(request), asked, key_of(request))
         return json_answer(job.facts(), 202)
 
     async def addition(self, request: Request) -> Response:
@@ -129,6 +133,20 @@ class Actions:
 def session_of(request: Request) -> str:
     """Returns the session of the token of a request; that of a sign-in has no files."""
     return read_visitor(request.headers.get(VISITOR)).session or ""
+
+
+def key_of(request: Request) -> str:
+    """Returns the key by which a repeated request is recognised, "" without one.
+
+    Raises InputError for one that is empty, too long, or has other characters than those of ASCII.
+    """
+    key = request.headers.get(KEY)
+    if key is None:
+        return ""
+    if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
+        fix = f"Send 1 to {LONGEST_KEY} printable ASCII characters, such as a random UUID."
+        raise InputError(Problem("bad-parameter", f"header {KEY}", "it is no key", fix))
+    return key
 
 
 async def read_body(kind: type[Body], request: Request) -> Body:

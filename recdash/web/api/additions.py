@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from recdash.domain.kinds import Duplicates, TableKind, Users
-from recdash.errors import NotFound, Problem, RecdashError
+from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
 from recdash.service.catalog.intake_job import JOBS
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 State = Literal["running", "stored", "refused"]
 MOST_FILES, MOST_RUNNING, MOST_KEPT = 100, 4, 200
 KEPT_SECONDS = 24 * 3600.0
+KEY, LONGEST_KEY = "Idempotency-Key", 255
+"""The header that says which requests are the same one, sent again."""
 
 
 class FileToStore(Parameters):
@@ -90,11 +93,15 @@ class NewAddition(Parameters):
             "refuse": tuple(self.refuse),
         }
 
+    def sha256(self) -> str:
+        """Returns the sha256 of its fields, by which two requests are compared."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
 
 @dataclass
 class AdditionJob:
     """An addition that is being stored, was stored, or was refused; it is the thread's to change. ``uploads``
-    are the ids of those that it needs.
+    are the ids of those that it needs; ``key`` and ``sha256`` are those of the request that began it.
     """
 
     id: str
@@ -106,6 +113,8 @@ class AdditionJob:
     result: Mapping[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     uploads: frozenset[str] = frozenset()
+    key: str = ""
+    sha256: str = ""
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -136,16 +145,20 @@ class AdditionJobs:
             raise NotFound("You made no addition with this id, or it is too long ago.")
         return job
 
-    def begin(self, workspace: Workspace, session: str, asked: NewAddition) -> AdditionJob:
-        """Starts to store files, and returns the job.
+    def begin(self, workspace: Workspace, session: str, asked: NewAddition, key: str = "") -> AdditionJob:
+        """Starts to store files, and returns the job. A request with the key of an earlier one, which is sent
+        again if its answer was lost, starts nothing: the first job is returned, as far as it is now.
 
         Raises Forbidden unless the person is an editor, NotFound and InputError for files that are not
-        there, and Refused if too many additions of this token are being stored.
+        there, InputError for a key that began another addition, and Refused if too many additions of this
+        token are being stored.
         """
         workspace.person.must_be("editor")
-        for name in asked.sources:
-            workspace.sources.check(name)
         with self._lock:
+            if key and (first := self._begun_with(session, key, asked)):
+                return first
+            for name in asked.sources:
+                workspace.sources.check(name)
             files = {
                 file.upload: self._uploads.usable(session, file.upload) for file in asked.files if file.upload
             }
@@ -155,10 +168,21 @@ class AdditionJobs:
                 raise Refused(429, "Too many additions at once", words, again_after=5)
             self._forget_old()
             job = AdditionJob(token_hex(8), session, self._clock(), uploads=frozenset(files))
+            job.key, job.sha256 = key, asked.sha256()
             self._jobs[job.id] = job
         work = partial(self._store, job, workspace, session, asked, files)
         Thread(target=work, name="addition", daemon=True).start()
         return job
+
+    def _begun_with(self, session: str, key: str, asked: NewAddition) -> AdditionJob | None:
+        """Returns the addition that this token began with a key; the caller holds the lock."""
+        for job in self._jobs.values():
+            if (job.owner, job.key) == (session, key):
+                if job.sha256 != asked.sha256():
+                    finding, fix = "it began another addition", "Send each addition with a new key."
+                    raise InputError(Problem("key-reused", f"header {KEY}", finding, fix))
+                return job
+        return None
 
     def _forget_old(self) -> None:
         now = self._clock()

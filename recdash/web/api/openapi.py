@@ -9,6 +9,7 @@ from typing import Any
 from recdash.formatting.html import Html, html
 from recdash.version import __version__
 from recdash.web.api.actions import Action
+from recdash.web.api.additions import KEY, LONGEST_KEY
 from recdash.web.api.parameters import Parameters
 from recdash.web.api.questions import Question
 
@@ -44,6 +45,16 @@ OFFSET = {
     "required": True,
     "schema": {"type": "integer", "minimum": 0},
     "description": "The number of bytes that were received.",
+}
+IDEMPOTENCY_KEY = {
+    "name": KEY,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+    "description": (
+        "A random text, which is the same when the request is sent again after a lost answer: "
+        "the first addition is returned then."
+    ),
 }
 OTHER_OFFSET = "The bytes do not follow those received: the state, with the offset of what does."
 
@@ -102,6 +113,8 @@ def _of_action(action: Action) -> dict[str, Any]:
         described["requestBody"] = {"content": {"application/octet-stream": binary}}
         state = {"application/json": {"schema": {"type": "object"}}}
         described["responses"]["409"] = {"description": OTHER_OFFSET, "content": state}
+    if action.takes_key:
+        described["parameters"] = [*described["parameters"], IDEMPOTENCY_KEY]
     if action.body is not None:
         body = {"application/json": {"schema": _schema(action.body)}}
         described["requestBody"] = {"required": True, "content": body}

@@ -47,6 +47,16 @@ def test_the_document_is_that_of_the_routes(api: Api) -> None:
     assert api.json("/openapi.json") == DOCUMENT
     ids = [DOCUMENT["paths"][path][method]["operationId"] for path, method in OPERATIONS]
     assert len(set(ids)) == len(ids) == 17
+    headers = {
+        parameter["name"]: (path, method, parameter["required"])
+        for path, method in OPERATIONS
+        for parameter in DOCUMENT["paths"][path][method]["parameters"]
+        if parameter["in"] == "header"
+    }
+    assert headers == {
+        "Upload-Offset": ("/uploads/{upload}", "patch", True),
+        "Idempotency-Key": ("/additions", "post", False),
+    }
     assert "$ref" not in json.dumps(DOCUMENT["paths"]["/additions"]["post"]["requestBody"])
 
 

@@ -245,6 +245,50 @@ def test_an_incomplete_file_is_not_stored(api: Api) -> None:
     assert problems(refused)[0]["code"] == "incomplete-upload"
 
 
+def add(api: Api, key: str, role: AccessRole = "editor", **body: Any) -> Answer:
+    return api.ask("/additions", role, "POST", body=body, headers={"idempotency-key": key})
+
+
+def test_an_addition_with_the_same_key_is_begun_once(api: Api) -> None:
+    body = {
+        "experiment": "films",
+        "files": [{"upload": sent(api, name), "name": name} for name in ("truth.csv", "sessions.csv")],
+    }
+    with JOBS.taken(lambda _n: None):
+        first, while_running = (json.loads(add(api, "a key", **body).text) for _ in range(2))
+        assert while_running["id"] == first["id"]
+        assert finished(api, first["id"])["state"] == "stored"
+    again = add(api, "a key", **body)  # its uploads are deleted by now
+    assert (again.status, json.loads(again.text)["id"]) == (202, first["id"])
+    assert json.loads(again.text) == api.json(f"/additions/{first['id']}", "editor")
+    assert len(api.json("/experiments/films/online_tests")["online_tests"]) == 1
+
+
+def test_a_key_is_that_of_one_body_and_of_one_token(api: Api) -> None:
+    upload = sent(api, "truth.csv")
+    body = {"experiment": "films", "files": [{"upload": upload}]}
+    first = json.loads(add(api, "a key", **body).text)["id"]
+    other = add(api, "a key", **body, tags=["nightly"])
+    assert (other.status, problems(other)[0]["code"]) == (422, "key-reused")
+    assert add(api, "a key", "admin", **body).status == 404  # these uploads are not the admin's
+    assert finished(api, first)["state"] == "stored"
+
+
+def test_a_request_that_began_nothing_leaves_its_key_free(api: Api) -> None:
+    upload = begun(api, "truth.csv", FILES["truth.csv"])["id"]
+    body = {"experiment": "films", "files": [{"upload": upload}]}
+    assert add(api, "a key", **body).status == 422
+    send(api, upload, 0, FILES["truth.csv"])
+    assert finished(api, json.loads(add(api, "a key", **body).text)["id"])["state"] == "stored"
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, "k\tk", "k\xe9"])
+def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+    refused = add(api, key, experiment="films", files=[{"upload": "0" * 32}])
+    assert (refused.status, problems(refused)[0]["place"]) == (422, "header Idempotency-Key")
+    assert add(api, "k" * 255, experiment="films", files=[{"upload": "0" * 32}]).status == 404
+
+
 # ── who may, and what is not understood ──────────────────────────────────────────────────────
 
 ADDITION = {"experiment": "films", "files": [{"upload": "0" * 32}]}
