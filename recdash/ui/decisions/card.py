@@ -106,8 +106,15 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
 # ── the numbers ──────────────────────────────────────────────────────────────────────────────
 
 
+@st.fragment
+@show_errors
 def _all_numbers(decision: Decision) -> None:
-    with st.expander(f"All numbers as they stood on {moment(decision.created)}"):
+    """Draws the numbers at that time in an expander, once it is opened: they are most of the page."""
+    label = f"All numbers as they stood on {moment(decision.created)}"
+    box = st.expander(label, on_change="rerun", key=f"numbers-{decision.id}")
+    if not box.open:
+        return
+    with box:
         numbers, definitions, provenance = st.tabs(["Numbers", "Definitions", "Where they come from"])
         with numbers:
             _since(decision.id)
