@@ -195,6 +195,11 @@ def test_a_reader_ends_when_its_file_is_let_go() -> None:
     wait_until(lambda: not is_alive(pid))
 
 
+def test_a_reader_lets_the_pages_of_the_server_come_first() -> None:
+    file = File(b"x", strange_readers.tells_its_number, APART, {})
+    assert os.getpriority(os.PRIO_PROCESS, file.facts["pid"]) > os.getpriority(os.PRIO_PROCESS, 0)
+
+
 @pytest.mark.usefixtures("no_collection")
 def test_a_reader_ends_when_its_file_is_let_go_without_a_collection_of_garbage() -> None:
     file = File(b"x", strange_readers.tells_its_number, APART, {})

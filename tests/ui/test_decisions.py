@@ -183,11 +183,18 @@ def decide(workspace: Workspace, ids: Ids, outcome: str = "ship", run: str = "al
     ).id
 
 
+def with_numbers(app: AppTest, decision_id: str) -> AppTest:
+    """Opens all numbers of a decision."""
+    assert "Asked again today" not in said(app)
+    app.session_state[f"numbers-{decision_id}"] = True
+    return passed(app.run())
+
+
 def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
     shown: Open, workspace: Workspace, ids: Ids
 ) -> None:
-    decide(workspace, ids, author="Mary")
-    app = shown()
+    decision_id = decide(workspace, ids, author="Mary")
+    app = with_numbers(shown(), decision_id)
     text = said(app)
     assert "▲ Ship als" in text
     assert "Because." in text
@@ -223,10 +230,10 @@ def test_what_was_not_known_stands_in_the_decision(shown: Open, workspace: Works
 def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(
     shown: Open, workspace: Workspace, ids: Ids
 ) -> None:
-    decide(workspace, ids)
+    decision_id = decide(workspace, ids)
     workspace.runs.rename(ids["als"], "als, trained anew")
     workspace.runs.delete(ids["ease"], "ease")
-    text = said(shown())
+    text = said(with_numbers(shown(), decision_id))
     assert "▲ Ship als answers" not in text
     assert (
         "What differs today Then Now als als now called als, trained anew ease one of the runs deleted"
@@ -304,10 +311,10 @@ def test_a_link_to_a_decision_that_is_not_here_says_so(shown: Open, workspace: W
 def test_a_viewer_sees_everything_and_can_change_nothing(
     shown: Open, workspace: Workspace, ids: Ids, as_viewer: Callable[[], None]
 ) -> None:
-    decide(workspace, ids)
+    decision_id = decide(workspace, ids)
     workspace.reviews.propose(ids["films"], ids["ease"])
     as_viewer()
-    app = shown()
+    app = with_numbers(shown(), decision_id)
     text = said(app)
     assert "Ship als; ease is under review" in text
     assert "Review of ease" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +20,7 @@ from recdash.domain.records import OnlineTest, Run
 from recdash.ingest import open_upload, reader
 from recdash.online import OnlineMetric
 from recdash.online.proposals import MetricPurpose
-from recdash.service.catalog.intake import IntakeCancelled
+from recdash.service.catalog.intake import IntakeCancelled, IntakePlan
 from recdash.service.catalog.intake_job import IntakeJob
 from recdash.service.catalog.turns import Turns
 from recdash.ui.app import state
@@ -98,6 +99,11 @@ def three_runs(app: AppTest) -> AppTest:
     return app
 
 
+def living_plans() -> list[IntakePlan]:
+    gc.collect()
+    return [thing for thing in gc.get_objects() if isinstance(thing, IntakePlan)]
+
+
 # ── add and see ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -121,6 +127,20 @@ def test_all_files_at_once_become_a_ranking_that_follows_k(app: AppTest) -> None
     after = text_of(passed(app.number_input(key="frame-any-k").set_value(1).run()))
     assert "nDCG@1 " in after
     assert "0.833" in after  # recall@1 of perfect: (1/2 + 1 + 1) / 3
+
+
+def test_no_plan_with_its_test_set_is_kept_once_its_files_are_stored(app: AppTest) -> None:
+    shop = b"user,variant,orders,refunds\n" + b"".join(
+        b"u%d,%s,%d,%d\n" % (n, b"new" if n % 2 else b"control", n % 4, n % 3) for n in range(40)
+    )
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), shop__csv=shop)
+    details(app, 1)
+    press(app, "Make refunds a guardrail")
+    assert living_plans()
+    finish(app, next(label for label in labels(app) if label.startswith("Evaluate")))
+    assert "Evaluated 1 candidate" in text_of(app)
+    turn_to(app, "overview")
+    assert not living_plans()
 
 
 def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) -> None:

@@ -27,6 +27,8 @@ FORKED = b"\1"
 """The answer after a reading process was created; also sent once when this process is ready."""
 REFUSED = b"\0"
 """The answer if the system cannot create another process."""
+NICENESS = 5
+"""Pages of the server come before the processes that read and score files if both want the processor."""
 LOOK_SECONDS = 0.02
 ENDED, TOO_LARGE = 0, 1
 NO_MEMORY = 3
@@ -101,7 +103,8 @@ def _forked(control: socket.socket, serve: Serve, files: list[int], memory: int,
 
 
 def _bound(memory: int, seconds: int) -> None:
-    """Limits CPU seconds, and memory to what was used at the fork plus ``memory``."""
+    """Limits CPU seconds, and memory to what was used at the fork plus ``memory``; others come first."""
+    os.nice(NICENESS)
     _limit(resource.RLIMIT_CORE, 0, 0)
     if seconds:
         _limit(resource.RLIMIT_CPU, seconds, seconds + 1)

@@ -25,6 +25,7 @@ from recdash.domain.access import Person
 from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem, RecdashError, StoreError
 from recdash.evaluation import reading
+from recdash.ingest.isolation.fork_server import NICENESS
 from recdash.service.catalog.candidate_scoring import Candidate, prepare, score_each
 from recdash.service.catalog.experiments import Setup
 from recdash.service.catalog.intake_plan import RefusedFile
@@ -42,10 +43,12 @@ LEAST_BYTES = 1 << 24
 """Candidates whose files have fewer bytes together are scored in the server: the process takes 2 s to start,
 and scoring them takes less.
 """
-NICENESS = 5
-"""Pages of the server come before the scoring if both want the processor."""
 LOOK_SECONDS = 0.2
-START = "import sys; sys.path[:] = {path!r}; from recdash.service.catalog.scoring_process import main; main()"
+START = (
+    "import os, sys; os.nice({niceness}); sys.path[:] = {path!r}; "
+    "from recdash.service.catalog.scoring_process import main; main()"
+)
+"""What the process runs; importing alone takes half a second of processor time."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,13 @@ def _start(request: ScoringRequest, channel: Connection) -> subprocess.Popen[byt
     path.touch(mode=0o600, exist_ok=False)
     with path.open("wb") as file:
         pickle.dump(request, file, protocol=5)  # which writes the tables without a copy in memory
-    command = [sys.executable, "-c", START.format(path=sys.path), str(path), str(channel.fileno())]
+    command = [
+        sys.executable,
+        "-c",
+        START.format(niceness=NICENESS, path=sys.path),
+        str(path),
+        str(channel.fileno()),
+    ]
     return subprocess.Popen(  # noqa: S603 our own interpreter
         command, pass_fds=[channel.fileno()], stdin=subprocess.DEVNULL
     )
@@ -141,7 +150,6 @@ def _died(status: int) -> Problem:
 
 def main() -> None:
     """Scores the request in a file. The arguments are its path and the channel's descriptor."""
-    os.nice(NICENESS)
     path, descriptor = sys.argv[-2:]
     channel = Connection(int(descriptor))
     threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()

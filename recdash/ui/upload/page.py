@@ -158,15 +158,17 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
         key=upload.key("store"),
         disabled=not ready,
         on_click=_store,
-        args=(upload, plan),
+        args=(upload,),
     )
 
 
-def _store(upload: UploadState, plan: IntakePlan) -> None:
+def _store(upload: UploadState) -> None:
     """Starts to store the plan. As a callback it runs before the page, so that no other click undoes it."""
+    if upload.plan is None:  # removed in the meantime
+        return
     upload.result, upload.problems = None, ()
     in_use = received_files.in_use(file_zone.session_id())
-    upload.job = IntakeJob(workspace().intake, plan, in_use, received_files.folder)
+    upload.job = IntakeJob(workspace().intake, upload.plan, in_use, received_files.folder)
 
 
 @st.fragment(run_every=POLL_S)

@@ -9,7 +9,6 @@ import streamlit as st
 from recdash.formatting.html import as_label, markdown
 from recdash.formatting.wording import listed, many
 from recdash.online.proposals import USUAL_MARGIN, MetricPurpose
-from recdash.service.catalog.intake import IntakePlan
 from recdash.ui.components import widgets
 from recdash.ui.upload.state import UploadState
 
@@ -29,7 +28,7 @@ WHY = (
 )
 
 
-def boxes(upload: UploadState, plan: IntakePlan, purposes: Mapping[str, MetricPurpose]) -> None:
+def boxes(upload: UploadState, purposes: Mapping[str, MetricPurpose]) -> None:
     """Draws a box for each metric, and the question whether those of which less is better are guardrails;
     nothing without metrics.
     """
@@ -38,14 +37,14 @@ def boxes(upload: UploadState, plan: IntakePlan, purposes: Mapping[str, MetricPu
     st.caption(WHY)
     with st.container(horizontal=True, gap="small"):
         for place, (name, purpose) in enumerate([*purposes.items()][:MOST_BOXES]):
-            _box(upload, plan, place, name, purpose)
+            _box(upload, place, name, purpose)
     left = len(purposes) - MOST_BOXES
     if left > 0:
         st.caption(f"{many(left, 'more metric')}: *Results* changes what they are for.")
-    _ask_for_guardrails(upload, plan, purposes)
+    _ask_for_guardrails(upload, purposes)
 
 
-def _box(upload: UploadState, plan: IntakePlan, place: int, name: str, purpose: MetricPurpose) -> None:
+def _box(upload: UploadState, place: int, name: str, purpose: MetricPurpose) -> None:
     key = upload.key(f"purpose_{place}")
     st.session_state[key] = purpose
     st.selectbox(
@@ -53,12 +52,12 @@ def _box(upload: UploadState, plan: IntakePlan, place: int, name: str, purpose: 
         **widgets.titled(PURPOSES),
         key=key,
         width=WIDTH,
-        on_change=lambda: _choose(upload, plan, {name: st.session_state[key]}),
+        on_change=lambda: _choose(upload, {name: st.session_state[key]}),
     )
 
 
-def _choose(upload: UploadState, plan: IntakePlan, purposes: Mapping[str, MetricPurpose]) -> None:
-    upload.change_settings(purposes={**plan.settings.purposes, **purposes})
+def _choose(upload: UploadState, purposes: Mapping[str, MetricPurpose]) -> None:
+    upload.change_plan(lambda plan: plan.with_settings(purposes={**plan.settings.purposes, **purposes}))
 
 
 def suggested_guardrails(purposes: Mapping[str, MetricPurpose]) -> list[str]:
@@ -69,7 +68,7 @@ def suggested_guardrails(purposes: Mapping[str, MetricPurpose]) -> list[str]:
     return falling if rises and not has_guardrail else []
 
 
-def _ask_for_guardrails(upload: UploadState, plan: IntakePlan, purposes: Mapping[str, MetricPurpose]) -> None:
+def _ask_for_guardrails(upload: UploadState, purposes: Mapping[str, MetricPurpose]) -> None:
     falling = suggested_guardrails(purposes)
     if not falling:
         return
@@ -80,5 +79,5 @@ def _ask_for_guardrails(upload: UploadState, plan: IntakePlan, purposes: Mapping
     st.button(
         f"Make {as_label(names)} {'a guardrail' if is_one else 'guardrails'}",
         key=upload.key("suggested_guardrails"),
-        on_click=lambda: _choose(upload, plan, wanted),
+        on_click=lambda: _choose(upload, wanted),
     )

@@ -124,10 +124,10 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
             widgets.notices(notices)
             st.caption("To refuse files with a notice: *Refuse files with* under *Advanced*.")
         if file.kind is not None and not file.left_out and upload.plan is not None:
-            plan, intake = upload.plan, workspace().intake
+            intake = workspace().intake
             widgets.download(
                 "Download rejected rows",
-                lambda: intake.rejects(plan, file.key),
+                lambda: intake.rejects(upload.plan, file.key) if upload.plan else "",
                 f"{file.run or file.file_name} rejected rows.csv",
                 "text/csv",
                 f"rejects_{file.key}",

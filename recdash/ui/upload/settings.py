@@ -111,7 +111,7 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
         _choose_links(upload, plan, test)
     if plan.test is not None:
         if plan.test.is_proposed:
-            purposes.boxes(upload, plan, plan.test.purposes)
+            purposes.boxes(upload, plan.test.purposes)
         metric_choices.boxes(upload, plan.settings.choices, plan.test)
     with st.expander("Advanced"):
         _show_advanced(upload, plan)
@@ -288,7 +288,7 @@ def _choose_rules(upload: UploadState, plan: IntakePlan) -> None:
 
 def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
     if not test.is_proposed:
-        purposes.boxes(upload, plan, test.purposes)
+        purposes.boxes(upload, test.purposes)
     metric_choices.covariate_boxes(upload, plan.settings.choices, test)
     if test.kind not in ("aggregates", "interleaving"):
         zone_box(upload, plan.settings.zone)

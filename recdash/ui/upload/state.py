@@ -20,6 +20,9 @@ class UploadState:
 
     Streamlit may end a script at any ``st.*`` call or access to its session state. Therefore choices and
     results are stored here by plain assignments, so that the next run continues from them.
+
+    It keeps the callbacks of widgets, and what they refer to, as long as the session, even those of widgets
+    that are gone. Therefore callbacks refer to this state and never to a plan, which holds the test set.
     """
 
     turn: int = 0
