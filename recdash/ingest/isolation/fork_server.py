@@ -27,7 +27,7 @@ FORKED = b"\1"
 """The answer after a reading process was created; also sent once when this process is ready."""
 REFUSED = b"\0"
 """The answer if the system cannot create another process."""
-NICENESS = 5
+NICENESS = 10
 """Pages of the server come before the processes that read and score files if both want the processor."""
 LOOK_SECONDS = 0.02
 ENDED, TOO_LARGE = 0, 1
