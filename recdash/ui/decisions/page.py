@@ -44,13 +44,22 @@ def show(view: View) -> None:
     _show_decision(view, made)
     _show_reviews(view, proposed)
     if not begins and (made or open_) and not state.params().get("pr") and forms.may_write():
-        # its key changes with each entry, so that it is closed after a proposal or decision
-        with st.expander("Propose or decide again", key=f"again-{len(entries)}"):
-            forms.begin(view)
+        _begin_again(view, len(entries))
     elif not begins:
         forms.begin(view)
     show_history(entries)
     st.html(links.to_guide(view, GUIDE))
+
+
+@st.fragment
+@widgets.show_errors
+def _begin_again(view: View, n_entries: int) -> None:
+    """Draws the forms in an expander, once it is opened, as they take a browser longer than the rest."""
+    # its key changes with each entry, so that it is closed after a proposal or decision
+    box = st.expander("Propose or decide again", on_change="rerun", key=f"again-{n_entries}")
+    if box.open:
+        with box:
+            forms.begin(view)
 
 
 def _nothing(view: View) -> None:

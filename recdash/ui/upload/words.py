@@ -215,8 +215,8 @@ def count_lines(source: object) -> int | None:
 
 
 def _n_breaks(text: bytes) -> int:
-    """Returns the number of line breaks. NumPy lets other people's pages run on while it counts in long texts:
-    590 MB held them up for .4 s.
+    """Returns the number of line breaks. While NumPy counts in long texts, other people's pages run on, which
+    Python's own count of 590 MB held up for .4 s.
     """
     if len(text) < LONG_TEXT:
         return text.count(b"\n")
