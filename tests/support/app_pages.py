@@ -127,6 +127,12 @@ def press(app: AppTest, label: str) -> AppTest:
     return passed(next(button for button in app.button if button.label == label).click().run())
 
 
+def opened(app: AppTest, key: str) -> AppTest:
+    """Opens the expander of this key, whose content is drawn only then."""
+    app.session_state[key] = True
+    return passed(app.run())
+
+
 def file_zones(app: AppTest) -> list[str]:
     """The places of the page where files can be dropped."""
     parts = [element.proto for element in app.get("bidi_component")]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, markup, press, said, turn_to
+from app_pages import Open, at_once, markup, opened, press, said, turn_to
 from shop_tests import USERS, orders_of, shop_test
 from streamlit.testing.v1 import AppTest
 
@@ -244,14 +244,15 @@ def test_the_answer_no_says_what_to_do(workspace: Workspace, open_page: Open) ->
 def test_a_decision_outlives_its_test(
     workspace: Workspace, shop: OnlineTest, open_page: Open, page: str
 ) -> None:
-    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    decision = workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
     workspace.online_tests.delete(shop.id, "checkout")
-    text = said(open_page(page, e=shop.experiment))
+    app = open_page(page, e=shop.experiment)
+    text = said(app)
     if page in ("overview", "review", "experiments"):
         assert "Ship new" in text
     if page == "review":
         assert "More orders." in text
-        assert "deleted" in text
+        assert "deleted" in said(opened(app, f"numbers-{decision.id}"))
 
 
 def test_page_and_form_begin_with_the_variant_to_ship(workspace: Workspace, open_page: Open) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, link, markup, passed, press, said, warned
+from app_pages import Open, at_once, link, markup, opened, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
@@ -111,7 +111,9 @@ def test_the_recommended_candidate_is_proposed_first_until_it_is_in_review(
     text = said(app)
     assert text.index("Propose or decide") < text.index("1 open, 0 closed")
     workspace.reviews.propose(ids["films"], ids["als"])
-    text = said(shown())
+    app = shown()
+    assert "Propose or decide again" in [box.label for box in app.expander]
+    text = said(opened(app, "again-2"))
     assert text.index("2 open, 0 closed") < text.index("Propose or decide")
 
 
@@ -155,7 +157,8 @@ def test_the_forms_say_that_another_person_decides(shown: Open, workspace: Works
     words = f"another person than {review.entry.author} decides this review"
 
     def captions() -> str:
-        return " ".join(str(line.value) for line in shown().caption)
+        app = opened(shown(), "again-1")
+        return " ".join(str(line.value) for line in app.caption)
 
     assert "another person" not in captions()
     workspace.rules.change(ids["films"], lambda rules: replace(rules, two_people=True))
@@ -186,8 +189,7 @@ def decide(workspace: Workspace, ids: Ids, outcome: str = "ship", run: str = "al
 def with_numbers(app: AppTest, decision_id: str) -> AppTest:
     """Opens all numbers of a decision."""
     assert "Asked again today" not in said(app)
-    app.session_state[f"numbers-{decision_id}"] = True
-    return passed(app.run())
+    return opened(app, f"numbers-{decision_id}")
 
 
 def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
