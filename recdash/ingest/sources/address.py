@@ -59,7 +59,7 @@ class Address:
     def place(self) -> str:
         """Returns the address as messages show it: without user, password, key and query string."""
         if self.scheme == "sql":
-            return f"query of {self.name}"
+            return f"query '{self.name}'"
         if self.scheme == FOLDER:
             return self.text
         return f"{self.scheme}:{USER.sub('//', self.text).partition('?')[0]}"

@@ -83,6 +83,8 @@ def problems_of(error: RecdashError, place: str) -> list[Problem]:
     if isinstance(error, EvidenceDamaged):
         return [error.problem]
     code, fix = FIXES.get(status_of(error), FIXES[503])
+    if isinstance(error, NameTaken):
+        fix = ""  # its words say which name to choose, or what to do with the other row
     return [Problem(code, place, str(error).rstrip("."), fix)]
 
 

@@ -202,6 +202,15 @@ def test_the_same_file_twice_is_one_run(api: Api) -> None:
     assert len(api.json("/experiments/films/runs")["runs"]) == 1
 
 
+def test_other_lists_under_a_known_name_are_refused_with_one_advice(api: Api) -> None:
+    added(api, "truth.csv", "als.csv")
+    body = {"experiment": "films", "files": [{"upload": sent(api, "ease.csv"), "run": "als"}]}
+    state = finished(api, api.json("/additions", "editor", method="POST", body=body)["id"])
+    (problem,) = state["problems"]
+    assert (problem["code"], problem["fix"]) == ("conflict", "")
+    assert problem["finding"].endswith("has the name 'als'. Choose another name")
+
+
 def test_additions_that_run_together_can_have_the_same_file(api: Api, files: ReceivedFiles) -> None:
     uploads = {name: sent(api, name) for name in ("truth.csv", "popular.csv", "als.csv")}
     bodies = [
