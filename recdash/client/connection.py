@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +19,17 @@ BASE = "/api/v1"
 
 class Unauthorised(RecdashError):
     """The error for a token that gives no access."""
+
+
+class NotRecdash(RecdashError):
+    """The error for a server that is another program, or that a proxy answers for."""
+
+    def __init__(self, address: str, status: int | None = None) -> None:
+        with_status = "" if status is None else f" (status {status})"
+        finding = f"it does not answer as recdash does{with_status}"
+        fix = "Check the address and its port, and that the dashboard runs there."
+        self.problem = Problem("not-recdash", f"server {address}", finding, fix)
+        super().__init__(str(self.problem))
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Server:
 
     def ask(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Returns the answer to a question. Raises RecdashError with the problems that the server names."""
-        return json_of(self.content(path, query))
+        return self.json_of(self.content(path, query))
 
     def content(self, path: str, query: Mapping[str, Any] | None = None) -> bytes:
         """Returns the bytes of an answer, such as of a report."""
@@ -62,7 +73,7 @@ class Server:
     def post(self, path: str, body: Mapping[str, Any], *, key: str = "") -> Any:
         """Returns the answer to a JSON body; with a ``key``, the server does only once what it asks for."""
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
-        return json_of(self.request("POST", path, json.dumps(body).encode(), headers))
+        return self.json_of(self.request("POST", path, json.dumps(body).encode(), headers))
 
     def request(
         self,
@@ -79,15 +90,15 @@ class Server:
         answer = self._http.answer(method, f"{BASE}{path}", body, headers)
         if answer.is_success or answer.status in accepted:
             return answer.content
-        raise error_of(answer.status, answer.content)
+        problems = problems_in(answer.content)
+        raise error_of(answer.status, problems) if problems else NotRecdash(self.address, answer.status)
 
-
-def json_of(content: bytes) -> Any:
-    """Returns a JSON object. Raises RecdashError for what no dashboard answers, such as a page."""
-    with suppress(ValueError):
-        if isinstance(answer := json.loads(content), dict):
-            return answer
-    raise RecdashError("The server does not answer as recdash does. Check its address.")
+    def json_of(self, content: bytes) -> Any:
+        """Returns a JSON object. Raises NotRecdash for what no dashboard answers, such as a page."""
+        with suppress(ValueError):
+            if isinstance(answer := json.loads(content), dict):
+                return answer
+        raise NotRecdash(self.address)
 
 
 def in_path(name: str) -> str:
@@ -95,15 +106,19 @@ def in_path(name: str) -> str:
     return quote(name, safe="")
 
 
-def error_of(status: int, content: bytes) -> RecdashError:
-    """Returns the error that a response means, as the local workspace would raise it."""
+def problems_in(content: bytes) -> list[Problem]:
+    """Returns the problems that a response names; none if it is not one of recdash."""
     try:
-        problems = [
+        return [
             Problem(facts["code"], facts["place"], facts["finding"], facts["fix"])
             for facts in json.loads(content)["problems"]
         ]
     except (ValueError, KeyError, TypeError):
-        return RecdashError(f"The server answered with status {status}, and not as recdash does.")
+        return []
+
+
+def error_of(status: int, problems: Sequence[Problem]) -> RecdashError:
+    """Returns the error that a response with problems means, as the local workspace would raise it."""
     words = "; ".join(f"{problem.found}. {problem.fix}".strip() for problem in problems)
     kinds: dict[int, type[RecdashError]] = {
         401: Unauthorised, 403: Forbidden, 404: NotFound, TOO_MANY: StoreBusy, NOT_NOW: StoreBusy,

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from recdash.client.connection import Server, error_of, json_of
+from recdash.client.connection import Server, error_of, problems_in
 from recdash.errors import InputError, Problem
 
 PART_BYTES = 2**23
@@ -72,7 +72,7 @@ def push(
             text = addition["text"]
             tell(text)
     if addition["state"] == "refused":
-        raise error_of(422, json.dumps({"problems": addition["problems"]}).encode())
+        raise error_of(422, problems_in(json.dumps(addition).encode()))
     stored: dict[str, Any] = addition["result"]
     return stored
 
@@ -106,7 +106,7 @@ def _part(server: Server, state: Mapping[str, Any], part: bytes) -> Any:
         raise InputError(Problem("changed", "file", "it became shorter while it was sent", "Send it again."))
     headers = {"Upload-Offset": str(state["received"]), "Content-Type": "application/octet-stream"}
     path = f"/uploads/{state['id']}"
-    answer = json_of(server.request("PATCH", path, part, headers, accepted=(CONFLICT,)))
+    answer = server.json_of(server.request("PATCH", path, part, headers, accepted=(CONFLICT,)))
     return answer if "received" in answer else server.ask(path)
 
 

@@ -19,11 +19,11 @@ from terminal import Recdash
 
 import recdash
 from recdash.client import pushing
-from recdash.client.connection import Server, Unauthorised
+from recdash.client.connection import NotRecdash, Server, Unauthorised
 from recdash.client.pushing import upload
 from recdash.client.workspace import RemoteWorkspace
 from recdash.domain.results import Scope
-from recdash.errors import Forbidden, InputError, NotFound, RecdashError
+from recdash.errors import Forbidden, InputError, NotFound
 from recdash.http import HttpServer, ServerUnreachable
 from recdash.service.plain_answers import ab_test_facts
 
@@ -131,12 +131,15 @@ def test_an_address_with_a_password_is_refused_without_showing_it(address: str) 
     assert "hunter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"<html>Welcome", b"[]", b""])
-def test_a_server_that_is_another_program_is_told(content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(200, b"<html>Welcome"), (200, b"[]"), (200, b""), (404, b"<html>No"), (404, b'{"problems": []}')],
+)
+def test_a_server_that_is_another_program_is_told(status: int, content: bytes) -> None:
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(200)
+            self.send_response(status)
             self.end_headers()
             self.wfile.write(content)
 
@@ -151,8 +154,9 @@ def test_a_server_that_is_another_program_is_told(content: bytes) -> None:
     try:
         other = recdash.connect(f"http://127.0.0.1:{server.server_port}", "recdash_x")
         for question in (other.experiments.all, partial(other.push, "films", [__file__])):
-            with pytest.raises(RecdashError, match="not answer as recdash does"):
+            with pytest.raises(NotRecdash, match="not answer as recdash does") as failed:
                 question()
+            assert failed.value.problem.place == f"server http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()

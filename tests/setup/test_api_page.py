@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,10 @@ def test_the_steps_that_send_a_file(page: str, running: Running) -> None:
     assert state(rest, 200)["received"] == len(content)
     asked = {"experiment": "sent", "files": [{"upload": upload["id"], "name": "truth.csv"}]}
     addition = state(api.ask("/additions", "editor", "POST", body=asked), 202)
-    assert addition["state"] in {"running", "stored"}
+    while addition["state"] == "running":
+        time.sleep(0.05)
+        addition = state(api.ask(f"/additions/{addition['id']}", "editor"), 200)
+    assert addition["state"] == "stored"
 
 
 def test_errors_have_the_parts_that_the_page_names(page: str, running: Running) -> None:
