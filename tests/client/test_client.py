@@ -193,6 +193,14 @@ def test_a_server_that_speaks_no_tls_is_told(running: Running) -> None:
         Server(address, "recdash_x", lambda _: None).ask("/server")
 
 
+def test_a_connection_that_is_not_made_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.http.CONNECT_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # which never answers the handshake of TLS
+        address = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ServerUnreachable, match="it does not answer in time"):
+            Server(address, "recdash_x", lambda _: None).ask("/server")
+
+
 def test_a_server_that_answered_once_is_waited_for(tmp_path: Path) -> None:
     running = Running(tmp_path)
     waits: list[float] = []
