@@ -23,6 +23,8 @@ TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 0.5, 15.0
 FIRST_TRIES = 3
 """How often a request is sent to a server that has never answered: its address may be wrong."""
 TOO_MANY, NOT_NOW = 429, 503
+BAD_GATEWAY = 502
+"""What a proxy answers in place of a server that it cannot reach, such as one that is being restarted."""
 PART_BYTES = 2**20
 
 
@@ -129,6 +131,8 @@ class HttpServer:
             connection.sock.settimeout(SECONDS)
             connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**self.headers, **headers})
             response: HTTPResponse = connection.getresponse()
+            if response.status == BAD_GATEWAY:
+                raise HTTPException("a proxy answers that it cannot reach the server, status 502")
             again_after = response.headers.get("Retry-After", "0")
             return read(response), float(again_after) if again_after.isdigit() else 0.0
         finally:

@@ -201,6 +201,33 @@ def test_a_connection_that_is_not_made_is_given_up_soon(monkeypatch: pytest.Monk
             Server(address, "recdash_x", lambda _: None).ask("/server")
 
 
+def test_a_proxy_that_cannot_reach_the_server_counts_as_a_lost_connection() -> None:
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if len(waits) == 1 else 502)
+            self.end_headers()
+            self.wfile.write(b"{}" if len(waits) == 1 else b"<html>Bad gateway")
+
+        def log_message(self, *_arguments: object) -> None: ...
+
+    waits: list[float] = []
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    thread = Thread(target=proxy.serve_forever)
+    thread.start()
+    try:
+        server = Server(f"http://127.0.0.1:{proxy.server_port}", "recdash_x", waits.append)
+        assert server.ask("/server") == {}
+        assert waits == [0.5]
+        waits.append(0)  # from now on the proxy answers 502 again
+        with pytest.raises(ServerUnreachable, match="status 502"):
+            server.ask("/server")
+    finally:
+        proxy.shutdown()
+        thread.join()
+        proxy.server_close()
+    assert waits == [0.5, 0, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
+
+
 def test_a_server_that_answered_once_is_waited_for(tmp_path: Path) -> None:
     running = Running(tmp_path)
     waits: list[float] = []
