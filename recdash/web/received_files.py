@@ -57,7 +57,7 @@ class ReceivedFile:
             self._request += 1
             return self._request
 
-    def append(self, data: bytes, request: int) -> None:
+    def append(self, data: bytes | bytearray, request: int) -> None:
         """Writes the next bytes. Raises Refused if they are too many, from an earlier request, or the disk
         does not take them.
         """

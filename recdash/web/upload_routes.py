@@ -97,11 +97,11 @@ async def continue_with(file: ReceivedFile, request: Request) -> bool:
         async for part in request.stream():
             waiting += part
             if len(waiting) >= WRITE_BYTES:
-                await run_in_threadpool(file.append, bytes(waiting), number)
-                waiting.clear()
+                await run_in_threadpool(file.append, waiting, number)
+                waiting = bytearray()
     except ClientDisconnect:
         pass
-    await run_in_threadpool(file.append, bytes(waiting), number)
+    await run_in_threadpool(file.append, waiting, number)
     return True
 
 
