@@ -59,6 +59,17 @@ def test_all_pairs_are_the_paired_differences_of_two_by_two() -> None:
         assert found.p()[base, run] == pytest.approx(pair.p)
 
 
+def test_pairs_do_not_depend_on_how_values_lie_in_memory() -> None:
+    values = np.random.default_rng(4).integers(0, 5, (200, 4)) / 4 * (np.arange(200) < 12)[:, None]
+    by_user, by_run = (
+        compare_all_pairs(order(values), 1.0) for order in (np.ascontiguousarray, np.asfortranarray)
+    )
+    assert set(by_user.sparse) == set(by_run.sparse) != set()
+    for name in ("mean", "error", "skewness"):
+        np.testing.assert_allclose(getattr(by_run, name), getattr(by_user, name), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(by_run.p(), by_user.p(), rtol=1e-12)
+
+
 def test_runs_alike_but_for_rounding_do_not_differ() -> None:
     values = np.random.default_rng(3).random(50)
     found = compare_all_pairs(np.column_stack([values, values + 1e-14]), bound=1.0)

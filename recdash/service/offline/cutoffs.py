@@ -123,7 +123,8 @@ def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
         return compare_all_pairs(np.zeros((0, 0)))
     bound = common_bound(values)
     if all(np.array_equal(values[0].users, run_values.users) for run_values in values[1:]):
-        return compare_all_pairs(np.column_stack([run_values.values for run_values in values]), bound)
+        # each run's values lie side by side: differences of pairs are then read without strides
+        return compare_all_pairs(np.array([run_values.values for run_values in values]).T, bound)
     r = len(values)
     n = np.diag([len(run_values.users) for run_values in values])
     mean, error = np.zeros((r, r)), np.zeros((r, r))
