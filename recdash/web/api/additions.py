@@ -221,19 +221,18 @@ class AdditionJobs:
         finally:
             for file in fetched.values():
                 self._uploads.files.remove(session, file.id)
-        for file_id in self._released(job):
-            self._uploads.files.remove(session, file_id)
+        self._release_uploads(job)
         job.fraction, job.state = 1.0, "stored"
 
-    def _released(self, job: AdditionJob) -> frozenset[str]:
-        """Returns the uploads of an addition that no other one needs which is being stored: several may have
+    def _release_uploads(self, job: AdditionJob) -> None:
+        """Deletes the uploads of an addition that no other one needs which is being stored: several may have
         the same test set.
         """
-        with self._lock:
+        with self._lock:  # also while they are deleted: an addition that begins now finds them all or none
             others = [other for other in self._jobs.values() if other.state == "running" and other is not job]
-            released = job.uploads.difference(*(other.uploads for other in others))
+            for file_id in job.uploads.difference(*(other.uploads for other in others)):
+                self._uploads.files.remove(job.owner, file_id)
             job.uploads = frozenset()
-        return released
 
 
 def _say_waiting(job: AdditionJob, n_before: int) -> None:

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -223,6 +224,32 @@ def test_additions_that_run_together_can_have_the_same_file(api: Api, files: Rec
     assert [(state["state"], state["problems"]) for state in states] == [("stored", [])] * 2
     assert {run["name"] for run in api.json("/experiments/films/runs")["runs"]} == {"popular", "als"}
     assert on_disk(files) == []
+
+
+def test_an_addition_that_begins_while_its_file_is_deleted_is_told_so(
+    api: Api, files: ReceivedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("truth.csv", "als.csv")
+    body = {"experiment": "films", "files": [{"upload": sent(api, name), "name": name} for name in names]}
+    answers: list[Answer] = []
+    remove = files.remove
+
+    def begin_another() -> None:
+        answers.append(api.ask("/additions", "editor", "POST", body=body))
+
+    other = Thread(target=begin_another)
+
+    def remove_meanwhile(session: str, file_id: str) -> None:
+        if other.ident is None:
+            other.start()
+            other.join(0.5)
+        remove(session, file_id)
+
+    monkeypatch.setattr(files, "remove", remove_meanwhile)
+    first = finished(api, api.json("/additions", "editor", method="POST", body=body)["id"])
+    other.join()
+    assert first["state"] == "stored"
+    assert (answers[0].status, problems(answers[0])[0]["code"]) == (404, "not-found")
 
 
 def test_an_ab_test_is_stored_and_analysed(api: Api) -> None:
