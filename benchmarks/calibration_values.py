@@ -54,8 +54,14 @@ or failures have the exact interval, which misses less often.
 *By t* and *corrected*: the share of all tests that would be missed by Student's interval, and by the one with
 the skewness of the mean removed, if none were withheld. The skewness is that of all users, or that of the
 variant's own if it is larger. Means of few users are *withheld*: below 200 users of a variant, below 1,000 if
-the users are skewed, and beyond if few of them carry the metric. *Of sums*, one or two of 4,000 tests of few
-users are shown: their moments are by chance those of zeros and ones.
+the users are skewed, and beyond if few of them carry the metric. A variant with more than two thirds of the
+users needs 5,000 if they are skewed: their skewness is nearly its own, and too small whenever its mean is.
+In 20,000 tries, shown from 1,000 users on, the ratio missed .062 ± .003 of the tests at 1,800 users of 2,000,
+but .056 at 1,333 of 2,000.
+
+*Of sums*, one or two of 4,000 tests of few users are shown: their moments are by chance those of zeros and
+ones. Rows of which less than 1 % is shown are not judged by the limits: a withheld interval cannot miss, and
+so few say nothing about a share.
 
 {table}
 """

@@ -141,6 +141,19 @@ def test_a_skewed_mean_of_few_users_is_withheld_and_says_how_many_it_needs() -> 
     assert frame.loc[("spend", "B"), "value_note"] == found.value_note
 
 
+@pytest.mark.parametrize(
+    ("n_b", "shown"), [(1_000, True), (1_333, True), (1_334, False), (1_800, False)]
+)  # of 2,000: two thirds are 1,333.3
+def test_a_skewed_mean_of_most_users_needs_more_of_them(n_b: int, shown: bool) -> None:
+    table = shop(2_000)
+    table["spend"] = table["spend"].clip(upper=30.0)
+    assert 10**0.5 < stats.skew(table["spend"]) < 15  # 1,000 users would be enough: 3 · 15² = 675
+    table["variant"] = np.where(np.arange(2_000) < n_b, "B", "A")
+    found = row(recdash.ab_test(sessions=csv(table), control="A"), "spend")
+    note = "" if shown else f"{n_b:,} users: a valid interval needs about 5,000 users"
+    assert (found.value_note, found.ci_low is not None) == (note, shown)
+
+
 def test_as_many_users_who_are_not_skewed_have_an_interval() -> None:
     table = shop(600, skewed=False)
     found = row(recdash.ab_test(sessions=csv(table), control="A"), "spend")

@@ -5,8 +5,9 @@ Student's, from which the skewness of the mean is removed (``recdash.stats.skewe
 heavy-tailed metric the largest values are missing: mean, variance and skewness are then too small together,
 and the interval lies too low. So the skewness is that of the users of all variants together, which depends
 less on the luck of one variant, unless the variant's own is larger. Even that is too small for few users,
-so there is no interval until there are enough for it. From ``SURE`` users on, hardly any test is withheld:
-those with little skewness would be the ones that lack the largest values, and miss more often than all do.
+so there is no interval until there are enough for it, and until there are more for a variant with most of
+all users, whose luck is theirs too. From ``SURE`` users on, hardly any test is withheld: those with little
+skewness would be the ones that lack the largest values, and miss more often than all do.
 ``benchmarks.calibration_values`` measures from how many users on the interval holds.
 
 Of sums, the skewness is unknown; the interval is Student's, and needs many users and a small error.
@@ -40,8 +41,12 @@ FEWEST, SURE = 200, 1_000
 """A mean needs the first number of users at least, as the skewness of fewer is uncertain; fewer than the
 second, if they seem to be skewed, need more of them.
 """
+MOST, SURE_OF_MOST = 2 / 3, 5_000
+"""A variant with more than the first share of all users needs the second number of them instead of ``SURE``:
+the skewness is nearly its own, which is too small whenever its mean is. As many are needed of sums.
+"""
 OF_FEW, OF_MANY = 100, 3
-"""Users needed by squared skewness: below ``SURE`` users, and from there on.
+"""Users needed by squared skewness: if these are at most ``SURE``, and if not.
 
 The latter leaves out values that hardly come from more than one user: the skewness of n users is at most √n.
 """
@@ -60,12 +65,13 @@ class Distribution:
 
     ``is_rate``: all are 0 or 1. ``skewness`` is that of what users have above the metric of their variant, of
     all variants together; ``skewness_of_mean`` maps each variant to that of its mean, which is the skewness
-    of its own users, or of all if that is larger, divided by the √n of its users.
+    of its own users, or of all if that is larger, divided by the √n of its users. ``n_users`` are all users.
     """
 
     is_rate: bool
     skewness: float
     skewness_of_mean: Mapping[str, float]
+    n_users: int = 0
 
 
 def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
@@ -98,7 +104,7 @@ def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
         own = np.nan_to_num(cubes / squares**1.5)
         of_all = np.nan_to_num(skewness / np.sqrt(np.bincount(code, minlength=n_variants)))
     of_means = np.where(np.abs(of_all) > np.abs(own), of_all, own)
-    return Distribution(False, skewness, dict(zip(users.variants, of_means.tolist(), strict=True)))
+    return Distribution(False, skewness, dict(zip(users.variants, of_means.tolist(), strict=True)), len(code))
 
 
 def _are_zeros_and_ones(metric: OnlineMetric, values: Floats) -> bool:
@@ -116,7 +122,7 @@ def of_users(metric: OnlineMetric, arm: Any, known: Distribution, variant: str) 
         return _of_rate(metric, arm)
     if _never_has_interval(former, arm):
         return former
-    needed = users_needed(known.skewness)
+    needed = users_needed(known.skewness, SURE if arm.count() <= MOST * known.n_users else SURE_OF_MOST)
     if arm.count() < needed:
         return Estimate(former.value, note=validity.note(needed, arm.count(), ""))
     return of_mean(metric, arm, known.skewness_of_mean[variant])
@@ -137,10 +143,10 @@ def of_aggregates(metric: OnlineMetric, arm: Any) -> Estimate:
     return of_mean(metric, arm)
 
 
-def users_needed(skewness: float) -> int:
-    """Returns the users of a variant from which the interval of a mean is valid."""
+def users_needed(skewness: float, sure: int = SURE) -> int:
+    """Returns the users of a variant from which the interval of a mean is valid; ``sure`` of skewed users."""
     of_few, of_many = (math.ceil(factor * skewness**2) for factor in (OF_FEW, OF_MANY))
-    return max(FEWEST, min(of_few, max(of_many, SURE)))
+    return max(FEWEST, of_few if of_few <= SURE else max(of_many, sure))
 
 
 def rate_interval(count: Count) -> tuple[float, float]:
