@@ -27,7 +27,7 @@ from recdash.store.connections import Database, DatabaseUrl, sqlite_driver
 from recdash.store.ownership import ID, is_shared
 from recdash.store.schema import refuse_newer
 from recdash.store.secret import NAME as SECRET
-from recdash.store.write_lock import write_lock_of
+from recdash.store.write_lock import write_lock_of_file
 from recdash.version import __version__
 
 FORMAT = 2
@@ -314,7 +314,7 @@ def restore_backup(path: Path, url: DatabaseUrl, root: Path, *, replace: bool = 
         try:
             make_private(url.file.parent)
             file = url.file.resolve()  # of a link, SQLite's logs lie beside the file, and the link stays
-            with write_lock_of(str(file), url.file.with_name(url.file.name + ".lock")).hold():
+            with write_lock_of_file(file).hold():
                 return _restore(backup, file, root, replace=replace)
         except OSError as error:
             raise StoreError(f"The backup cannot be restored: {error}. The store is as it was.") from error

@@ -26,7 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from recdash.errors import Problem, StoreError
 from recdash.settings import DATA_FOLDER
 from recdash.store.artifacts import make_private
-from recdash.store.write_lock import DEADLINE_SECONDS, WriteLock, busy, write_lock_of
+from recdash.store.write_lock import DEADLINE_SECONDS, WriteLock, busy, write_lock_of, write_lock_of_file
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -53,7 +53,8 @@ NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glust
 # Any number works if all versions of recdash use the same one.
 ADVISORY_LOCK = 7_238_112_041
 
-ENDED_TRANSACTIONS = "SELECT pg_current_snapshot()::text"
+ENDED_TRANSACTIONS = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_current_snapshot()::text END"
+"""Which transactions have ended; null on a standby server, whose snapshots do not list the running ones."""
 CONNECT_SECONDS = 10
 
 
@@ -79,7 +80,8 @@ class UntilCommit:
 
     SQLite counts the commits of other connections and tells the number in 4 µs; the shortest query through
     SQLAlchemy takes 200, a list of runs 600, and a page asks some 60 of them on each click. PostgreSQL tells
-    which transactions have ended (``query``), and two reads with the same answer see the same rows.
+    which transactions have ended (``query``), and two reads with the same answer see the same rows. If the
+    answer is null, nothing is remembered.
 
     After a commit all open pages ask the same again, at once: each question is read by one of them.
     """
@@ -107,6 +109,8 @@ class UntilCommit:
             count = self._count(self._connect)  # before anything is read: answers may be newer, never older
         except self._errors():  # such as a lock; the reader waits for it, or says why it cannot
             return read()
+        if count is None:
+            return read()
         known = self._known
         if known[0] != count or len(known[1]) >= MOST_ANSWERS:
             self._known = known = count, {}
@@ -119,11 +123,12 @@ class UntilCommit:
                 # What another connection counts cannot be compared: the server may be another one.
                 self._n_connections += 1
             try:
-                return self._n_connections, self._connection.execute(self._query).fetchone()[0]
+                count = self._connection.execute(self._query).fetchone()[0]
             except self._errors():
                 if getattr(self._connection, "closed", False):  # by a server that was restarted
                     self._connection = None
                 raise
+            return None if count is None else (self._n_connections, count)
 
     def dispose(self) -> None:
         with self._lock:
@@ -289,7 +294,7 @@ def _sqlite(file: Path, read_only: bool) -> Database:
         place=str(file),
         reader=_sqlite_engine(driver, file, N_READERS, set_up, "BEGIN"),
         writer=writer,
-        write_lock=write_lock_of(str(file.resolve()), file.with_name(file.name + ".lock")),
+        write_lock=write_lock_of_file(file),
         check=_watch(file),
         until_commit=UntilCommit(counting_commits),
         notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),

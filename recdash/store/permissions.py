@@ -18,12 +18,12 @@ BESIDE_DATABASE = ("", "-wal", "-shm", "-journal", ".lock", ".lock.queue")
 def tighten(database: Path | None, root: Path, folder: Path) -> None:
     """Makes the files of a store 0600 and its own folder 0700; logs a warning for those of another owner.
 
-    ``database`` is its file, if it has one. Folders that the store does not own, such as ``root``, stay as
-    they are. Files in a folder that only its owner can open are not looked at.
+    ``database`` is its file or a link to it, if it has one. Folders that the store does not own, such as
+    ``root``, stay as they are. Files in a folder that only its owner can open are not looked at.
     """
     if os.name != "posix":  # elsewhere modes say nothing about other users
         return
-    files = [] if database is None else [Path(f"{database}{end}") for end in BESIDE_DATABASE]
+    files = [] if database is None else [Path(f"{database.resolve()}{end}") for end in BESIDE_DATABASE]
     paths = [*files, root / SECRET]
     if _is_open(folder):
         paths += _below(folder)

@@ -158,3 +158,9 @@ def write_lock_of(database: str, lock_file: Path | None) -> WriteLock:
     """Returns the lock of a database's writers, always the same one in this process."""
     with _write_locks_mutex:
         return _write_locks.setdefault(database, WriteLock(lock_file))
+
+
+def write_lock_of_file(database: Path) -> WriteLock:
+    """Returns the lock of a database file's writers, which a link to it shares in all processes."""
+    file = database.resolve()
+    return write_lock_of(str(file), file.with_name(file.name + ".lock"))

@@ -148,10 +148,15 @@ class ReceivedFiles:
     ) -> ReceivedFile:
         """Returns a complete file, moved from where ``write`` has put it in the folder that it is given.
 
-        Raises Refused if it would exceed a limit, and what ``write`` raises.
+        Raises Refused if it would exceed a limit or the disk does not take it, and what ``write`` raises.
         """
-        self.start()
-        with TemporaryDirectory(dir=self.folder) as folder:
+        try:
+            with self._lock:
+                self.start()
+            place = TemporaryDirectory(dir=self.folder)
+        except OSError as error:
+            raise _no_room(error) from None
+        with place as folder:
             path = write(Path(folder))
             size = path.stat().st_size
             file = self.begin(session, owner, zone, path.name, size, rules)

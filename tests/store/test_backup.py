@@ -253,6 +253,19 @@ def test_a_linked_database_is_replaced_where_it_lies(store: Store, opened: Opene
     assert content(opened(data)) == content(store)
 
 
+def test_writers_by_a_link_wait_for_those_of_the_database(opened: Opened, tmp_path: Path) -> None:
+    real, data = tmp_path / "disk", tmp_path / "linked"
+    real.mkdir()
+    data.mkdir()
+    (data / "recdash.db").symlink_to(real / "recdash.db")
+    store = opened(data)
+    fill(store, "Books", 7, 8)
+    names = [path.name for path in tmp_path.rglob("*.lock")]
+    assert names == ["recdash.db.lock"]
+    assert (real / "recdash.db.lock").exists()
+    assert {path.stat().st_mode & 0o077 for path in real.iterdir()} == {0}
+
+
 def test_another_store_is_replaced_and_kept_aside_with_its_files(
     store: Store, opened: Opened, tmp_path: Path
 ) -> None:

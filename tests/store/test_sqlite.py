@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -392,6 +393,13 @@ def test_threads_that_ask_the_same_at_once_have_it_read_once(open_again: Open) -
     with counted_queries() as statements:
         in_threads(8, ask)
     assert len(statements) == 1
+
+
+def test_nothing_is_remembered_where_commits_cannot_be_told() -> None:
+    remembered = UntilCommit(lambda: sqlite3.connect(":memory:", check_same_thread=False), "SELECT NULL")
+    answers = count()
+    assert [remembered("next", lambda: next(answers)) for _ in range(3)] == [0, 1, 2]
+    remembered.dispose()
 
 
 def test_what_one_thread_failed_to_read_the_next_one_reads() -> None:
