@@ -24,6 +24,7 @@ from recdash.cli.options import (
     engine_options,
     experiment_option,
     form_option,
+    links_of,
     open_experiment,
     open_workspace,
     refuse_option,
@@ -128,8 +129,10 @@ def add(
     target = _target(workspace, experiment, truth, more, choice, is_test_alone=is_test_alone)
     prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
     wanted = [*([] if baseline is None else [baseline]), *more["completed"]]
-    _check_names_known(workspace, target, prepared, wanted, more["links"])
-    links = {variant: run for variant, _, run in (link.partition("=") for link in more["links"])}
+    names = _names_of_runs(workspace, target, prepared)
+    links = links_of(more["links"], names)
+    for name in (*wanted, *links.values()):
+        run_named(names, name)
     new_tests = [
         NewTest(name, {kind: file}, more["control"], mappings=mappings_of(choice, [kind]), links=links)
         for kind, (name, file) in tests.items()
@@ -258,21 +261,16 @@ def _prepared(
     return prepared
 
 
-def _check_names_known(
-    workspace: Workspace,
-    target: str | Setup,
-    prepared: Sequence[PreparedRun],
-    wanted: Sequence[str],
-    links: Sequence[str],
-) -> None:
-    """Raises UnknownName for a baseline or linked run that is neither stored nor among those to be added."""
+def _names_of_runs(
+    workspace: Workspace, target: str | Setup, prepared: Sequence[PreparedRun]
+) -> dict[str, str]:
+    """Returns the names of the runs that are stored and of those to be added, as keys."""
     names = [candidate.run.name for candidate in prepared]
     for experiment in workspace.experiments.all():
         if target == experiment.id or getattr(target, "name", "") == experiment.name:
             names = [*(run.name for run in workspace.runs.all(experiment.id)), *names]
             break
-    for name in [*wanted, *(link.partition("=")[2] for link in links)]:
-        run_named(dict.fromkeys(names, ""), name)
+    return dict.fromkeys(names, "")
 
 
 @click.command("list")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recdash.cli.options import linked_runs, run_ids, run_named, tell
+from recdash.cli.options import links_of, run_ids, run_named, tell
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import listed
@@ -66,8 +66,12 @@ def add_files(
     names = dict.fromkeys([*plan.run_names, *_stored_names(workspace, plan)], "")
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
-    linked_runs(options["links"], names)
-    if not options["links"]:
+    if options["links"]:
+        links = links_of(options["links"], names)
+        for run in links.values():
+            run_named(names, run)
+        plan = plan.with_settings(links=links)
+    else:
         _say_links(plan)
     _refuse(plan)
     tell(plan.inputs.notices)
@@ -112,12 +116,10 @@ def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[
 
     same = ("relevance", "depth", "baseline", "replicates", "control", "refuse")
     chosen = {name: options[name] for name in ("users", "duplicates") if options[name] is not None}
-    links = {variant: run for variant, _, run in (link.partition("=") for link in options["links"])}
     settings = {
         **{name: options[name] for name in same},
         **chosen,
         "threshold": options["relevance_threshold"],
-        "links": links or None,
     }
     given = [IntakeFile(str(file), file.name, file, folder=_folder(file)) for file in files]
     asked = FilesToAdd(

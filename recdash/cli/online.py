@@ -15,7 +15,6 @@ from recdash.cli.online_options import (
     TABLES,
     counting_options,
     metric_of,
-    refuse_twice,
     rules_given,
     table_options,
 )
@@ -32,6 +31,7 @@ from recdash.cli.options import (
     linked_runs,
     open_experiment,
     refuse_option,
+    refuse_twice,
     run_ids,
     tell,
 )
@@ -112,7 +112,6 @@ def online(
     how["rules"] = rules_given(**options)
     choices = _choices(goals, primary, covariates)
     refuse_twice("--metric", [metric.name for metric in metrics])
-    refuse_twice("--link", [link.partition("=")[0] for link in links])
     planned: PlanCheck | None = None
     shared: Sequence[SharedUsers] = ()
     if experiment is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recdash.cli.input_file import InputFile
+from recdash.cli.options import refuse_twice
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -128,12 +129,6 @@ def _shares(text: str) -> dict[str, float]:
         raise InputError(Problem("bad-split", "--split", f"'{text}'", fix))
     refuse_twice("--split", [name.strip() for name, _, _ in pairs])
     return {name.strip(): _number(share, "--split", fix) for name, _, share in pairs}
-
-
-def refuse_twice(option: str, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(Problem("name-twice", option, f"'{twice[0]}' occurs twice", "Remove one of them."))
 
 
 def metric_of(text: str) -> OnlineMetric:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -284,8 +284,30 @@ def id_beginning(beginning: str, ids: Iterable[str], noun: str, fix: str) -> str
 
 def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:
     """Returns {variant: run id} from texts such as ``variant=run``. Raises UnknownName for an unknown run."""
-    pairs = [link.partition("=") for link in links]
-    return {variant: run_named(by_name, run) for variant, _, run in pairs}
+    return {variant: run_named(by_name, run) for variant, run in links_of(links, by_name).items()}
+
+
+def links_of(texts: Sequence[str], runs: Collection[str]) -> dict[str, str]:
+    """Returns {variant: run} from texts such as ``variant=run``, either of which may have = itself: the run
+    is the longest name that is among ``runs``; if none is, what follows the first =.
+
+    Raises InputError for a variant that has several runs.
+    """
+    links = [_variant_and_run(text, runs) for text in texts]
+    refuse_twice("--link", [variant for variant, _ in links])
+    return dict(links)
+
+
+def _variant_and_run(text: str, runs: Collection[str]) -> tuple[str, str]:
+    ends = [place for place, character in enumerate(text) if character == "="]
+    divisions = [(text[:end], text[end + 1 :]) for end in ends] or [(text, "")]
+    return next((division for division in divisions if division[1] in runs), divisions[0])
+
+
+def refuse_twice(option: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(Problem("name-twice", option, f"'{twice[0]}' occurs twice", "Remove one of them."))
 
 
 def run_named(by_name: Mapping[str, str], name: str) -> str:

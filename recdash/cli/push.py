@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import NamedFile, Stem, addition_options, form_option
+from recdash.cli.options import NamedFile, Stem, addition_options, form_option, links_of
 from recdash.cli.terminal import say, say_json
 from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import visible
@@ -73,7 +73,7 @@ def push(
         **options,
         "tags": list(tags),
         "refuse": list(refuse),
-        "links": {variant: run for variant, _, run in (link.partition("=") for link in links)} or None,
+        "links": links_of(links, [name for name, _ in files]) or None,
     }
     progress = {} if form == "json" else {"tell": partial(say, err=True)}
     stored = send(Server(server, token), experiment, sent, chosen, **progress)

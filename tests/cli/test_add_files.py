@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import bookshop
+import pytest
 from terminal import Recdash, as_json
 
+from recdash.cli.options import links_of
+from recdash.errors import InputError
 from recdash.service import Workspace
 
 FILES = {name: data.decode() for name, data in bookshop.files().items()}
@@ -99,3 +102,41 @@ def test_variants_named_like_runs_are_linked_with_a_note(run: Recdash) -> None:
         "popular": "popular",
         "als": "als",
     }
+
+
+def test_variants_and_runs_with_an_equals_sign_are_linked(run: Recdash) -> None:
+    files = {("als k=9.csv" if name == "als.csv" else name): text for name, text in FILES.items()}
+    for name, text in files.items():
+        Path(name).write_text(text)
+    rows = [f"u{n},{'k=9' if n % 2 else 'popular'},{n % 5}" for n in range(60)]
+    Path("test.csv").write_text("\n".join(["customer,group,revenue", *rows, ""]))
+    added = run("add", "--experiment", "Shop", "--link", "k=9=als k=9", *files, "test.csv")
+    assert added.exit_code == 0, added.stderr
+    workspace = Workspace.open()
+    shop = workspace.experiments.named("Shop").id
+    (test,) = workspace.online_tests.all(shop)
+    (run_id,) = (candidate.id for candidate in workspace.runs.all(shop) if candidate.name == "als k=9")
+    workspace.store.close()
+    assert test.links == {"k=9": run_id}
+
+
+@pytest.mark.parametrize(
+    ("text", "runs", "link"),
+    [
+        ("new=als", ["als"], ("new", "als")),
+        ("new=als k=9", ["als k=9"], ("new", "als k=9")),
+        ("k=9=als", ["als"], ("k=9", "als")),
+        ("k=9=9=als", ["als", "9=als"], ("k=9", "9=als")),
+        ("k=9=alz", ["als"], ("k", "9=alz")),
+        ("new", ["als"], ("new", "")),
+    ],
+)
+def test_a_link_ends_with_the_longest_name_of_a_run(
+    text: str, runs: list[str], link: tuple[str, str]
+) -> None:
+    assert links_of([text], runs) == dict([link])
+
+
+def test_a_variant_has_one_run() -> None:
+    with pytest.raises(InputError, match="'new' occurs twice"):
+        links_of(["new=als", "new=ease"], ["als", "ease"])
