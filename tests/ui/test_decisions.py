@@ -113,7 +113,7 @@ def test_the_recommended_candidate_is_proposed_first_until_it_is_in_review(
     workspace.reviews.propose(ids["films"], ids["als"])
     app = shown()
     assert "Propose or decide again" in [box.label for box in app.expander]
-    text = said(opened(app, "again-2"))
+    text = said(opened(app, f"again-{ids['films']}-2"))
     assert text.index("2 open, 0 closed") < text.index("Propose or decide")
 
 
@@ -157,7 +157,7 @@ def test_the_forms_say_that_another_person_decides(shown: Open, workspace: Works
     words = f"another person than {review.entry.author} decides this review"
 
     def captions() -> str:
-        app = opened(shown(), "again-1")
+        app = opened(shown(), f"again-{ids['films']}-1")
         return " ".join(str(line.value) for line in app.caption)
 
     assert "another person" not in captions()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from app_pages import markup, open_page
+from app_pages import markup, open_page, opened
 
 from recdash.metrics import METRICS
 from recdash.service import Workspace
@@ -173,7 +173,10 @@ def test_technical_labels_of_the_demo_find_their_entry_among_the_first_three(wor
     names = {
         run.name for experiment in workspace.experiments.all() for run in workspace.runs.all(experiment.id)
     }
-    labels = {label for page in PAGES for label in _labels(markup(open_page(page)))}
+    experiment = max(workspace.experiments.all(), key=lambda experiment: experiment.created)
+    (decision, *_) = workspace.journal.decisions(experiment.id)
+    pages = [*map(open_page, PAGES), opened(open_page("review"), f"numbers-{decision.id}")]
+    labels = {label for page in pages for label in _labels(markup(page))}
     unknown, lost = [], []
     for label in sorted(labels):
         slug = ENTRIES.get(label) or OF_METRIC.get(_metric_in(label))

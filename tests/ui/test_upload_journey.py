@@ -133,12 +133,12 @@ def test_no_plan_with_its_test_set_is_kept_once_its_files_are_stored(app: AppTes
     shop = b"user,variant,orders,refunds\n" + b"".join(
         b"u%d,%s,%d,%d\n" % (n, b"new" if n % 2 else b"control", n % 4, n % 3) for n in range(40)
     )
-    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), shop__csv=shop)
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF), poor__csv=as_csv(POOR), shop__csv=shop)
     details(app, 1)
     press(app, "Make refunds a guardrail")
     assert living_plans()
     finish(app, next(label for label in labels(app) if label.startswith("Evaluate")))
-    assert "Evaluated 1 candidate" in text_of(app)
+    assert "Evaluated 2 candidates" in text_of(app)
     turn_to(app, "overview")
     assert not living_plans()
 

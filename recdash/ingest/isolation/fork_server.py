@@ -104,7 +104,7 @@ def _forked(control: socket.socket, serve: Serve, files: list[int], memory: int,
 
 def _bound(memory: int, seconds: int) -> None:
     """Limits CPU seconds, and memory to what was used at the fork plus ``memory``; others come first."""
-    os.nice(NICENESS)
+    os.nice(max(0, NICENESS - os.nice(0)))  # the process that scores has it already
     _limit(resource.RLIMIT_CORE, 0, 0)
     if seconds:
         _limit(resource.RLIMIT_CPU, seconds, seconds + 1)

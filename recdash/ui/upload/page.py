@@ -171,6 +171,11 @@ def _store(upload: UploadState) -> None:
     upload.job = IntakeJob(workspace().intake, upload.plan, in_use, received_files.folder)
 
 
+def _cancel(upload: UploadState) -> None:
+    if upload.job is not None:
+        upload.job.cancel()
+
+
 @st.fragment(run_every=POLL_S)
 def _watch(upload: UploadState) -> None:
     """Shows the progress of the job until it is done."""
@@ -178,7 +183,7 @@ def _watch(upload: UploadState) -> None:
     if job is None or job.is_done():
         st.rerun()
     st.progress(job.fraction, text=markdown(job.text))
-    st.button("Cancel", key="cancel-intake", on_click=job.cancel)
+    st.button("Cancel", key="cancel-intake", on_click=_cancel, args=(upload,))
 
 
 def _show_problems(problems: tuple[Problem, ...]) -> None:

@@ -249,8 +249,9 @@ def _choose_meaning(upload: UploadState, plan: IntakePlan) -> None:
     if len({file.run for file in files}) == 1:
         meaning = "folds" if plan.settings.replicates == "folds" else "seeds"
 
+    names = [plan.choice(file.key).run or plain_name(file.file_name) for file in files]
+
     def choose(chosen: Meaning) -> None:
-        names = [plan.choice(file.key).run or plain_name(file.file_name) for file in files]
         together = None if chosen == "each" else shared_name(names) or names[0]
         for file in files:
             upload.choose(file.key, run=together)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -115,7 +117,9 @@ class Actions:
 
     async def add(self, request: Request) -> Response:
         asked = await read_body(NewAddition, request)
-        job = self._jobs.begin(self._seen(request), session_of(request), asked, key_of(request))
+        # in a thread, as it may wait until the uploads of an addition that has ended are deleted
+        begin = partial(self._jobs.begin, self._seen(request), session_of(request), asked, key_of(request))
+        job = await run_in_threadpool(begin)
         return json_answer(job.facts(), 202)
 
     async def addition(self, request: Request) -> Response:

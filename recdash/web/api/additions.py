@@ -155,6 +155,7 @@ class AdditionJobs:
         """
         workspace.person.must_be("editor")
         with self._lock:
+            self._forget_old()
             if key and (first := self._begun_with(session, key, asked)):
                 return first
             for name in asked.sources:
@@ -166,7 +167,6 @@ class AdditionJobs:
             if len(own) >= MOST_RUNNING:
                 words = f"{MOST_RUNNING} of your additions are being stored"
                 raise Refused(429, "Too many additions at once", words, again_after=5)
-            self._forget_old()
             job = AdditionJob(token_hex(8), session, self._clock(), uploads=frozenset(files))
             job.key, job.sha256 = key, asked.sha256()
             self._jobs[job.id] = job
