@@ -15,6 +15,8 @@ from recdash.errors import Forbidden, InputError, NotFound, Problem, RecdashErro
 from recdash.http import NOT_NOW, TOO_MANY, HttpServer, is_address
 
 BASE = "/api/v1"
+TOO_LARGE, SERVER_FAILED = 413, 500
+"""Status of a request that is too large, and the first one of those of a failure."""
 
 
 class Unauthorised(RecdashError):
@@ -28,6 +30,8 @@ class NotRecdash(RecdashError):
         with_status = "" if status is None else f" (status {status})"
         finding = f"it does not answer as recdash does{with_status}"
         fix = "Check the address and its port, and that the dashboard runs there."
+        if status is not None and (status == TOO_LARGE or status >= SERVER_FAILED):
+            fix = "A proxy may have answered: see its log, and let it take requests of 9 MiB."
         self.problem = Problem("not-recdash", f"server {address}", finding, fix)
         super().__init__(str(self.problem))
 

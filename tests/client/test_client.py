@@ -341,3 +341,8 @@ def test_the_command_pushes(
     assert missing.exit_code == 2
     experiment = running.workspace.experiments.named("from the command")
     assert [one.name for one in running.workspace.runs.all(experiment.id)] == ["new", "popular"]
+
+
+@pytest.mark.parametrize(("status", "fix"), [(404, "Check the address"), (413, "A proxy"), (504, "A proxy")])
+def test_an_answer_that_is_not_recdashs_says_who_may_have_given_it(status: int, fix: str) -> None:
+    assert f"(status {status}). {fix}" in str(NotRecdash("https://example.org", status))
