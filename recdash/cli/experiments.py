@@ -24,7 +24,7 @@ from recdash.cli.options import (
     engine_options,
     experiment_option,
     form_option,
-    links_of,
+    linked_runs,
     open_experiment,
     open_workspace,
     refuse_option,
@@ -130,9 +130,9 @@ def add(
     prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
     wanted = [*([] if baseline is None else [baseline]), *more["completed"]]
     names = _names_of_runs(workspace, target, prepared)
-    links = links_of(more["links"], names)
-    for name in (*wanted, *links.values()):
+    for name in wanted:
         run_named(names, name)
+    links = linked_runs(more["links"], names)
     new_tests = [
         NewTest(name, {kind: file}, more["control"], mappings=mappings_of(choice, [kind]), links=links)
         for kind, (name, file) in tests.items()
@@ -264,13 +264,13 @@ def _prepared(
 def _names_of_runs(
     workspace: Workspace, target: str | Setup, prepared: Sequence[PreparedRun]
 ) -> dict[str, str]:
-    """Returns the names of the runs that are stored and of those to be added, as keys."""
+    """Returns {name: name} of the runs that are stored and of those to be added."""
     names = [candidate.run.name for candidate in prepared]
     for experiment in workspace.experiments.all():
         if target == experiment.id or getattr(target, "name", "") == experiment.name:
             names = [*(run.name for run in workspace.runs.all(experiment.id)), *names]
             break
-    return dict.fromkeys(names, "")
+    return {name: name for name in names}
 
 
 @click.command("list")

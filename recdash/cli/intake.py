@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recdash.cli.options import links_of, run_ids, run_named, tell
+from recdash.cli.options import linked_runs, run_ids, run_named, tell
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import listed
@@ -63,14 +63,11 @@ def add_files(
         say(f"{file.file_name}: {' · '.join(filter(None, [what, columns]))}")
     if plan.relevance is not None and plan.relevance.threshold is not None:
         _say_threshold(plan)
-    names = dict.fromkeys([*plan.run_names, *_stored_names(workspace, plan)], "")
+    names = {name: name for name in (*plan.run_names, *_stored_names(workspace, plan))}
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     if options["links"]:
-        links = links_of(options["links"], names)
-        for run in links.values():
-            run_named(names, run)
-        plan = plan.with_settings(links=links)
+        plan = plan.with_settings(links=linked_runs(options["links"], names))
     else:
         _say_links(plan)
     _refuse(plan)

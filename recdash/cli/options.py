@@ -283,7 +283,10 @@ def id_beginning(beginning: str, ids: Iterable[str], noun: str, fix: str) -> str
 
 
 def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:
-    """Returns {variant: run id} from texts such as ``variant=run``. Raises UnknownName for an unknown run."""
+    """Returns {variant: what ``by_name`` has for its run} from texts such as ``variant=run``.
+
+    See ``links_of``. Raises UnknownName for an unknown run.
+    """
     return {variant: run_named(by_name, run) for variant, run in links_of(links, by_name).items()}
 
 

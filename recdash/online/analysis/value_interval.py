@@ -71,14 +71,14 @@ class Distribution:
     is_rate: bool
     skewness: float
     skewness_of_mean: Mapping[str, float]
-    n_users: int = 0
+    n_users: int
 
 
 def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
     """Returns the distribution of a metric; users who do not differ are not skewed."""
     numerator, code = users.totals[metric.numerator], users.variant
     if metric.denominator is None and _are_zeros_and_ones(metric, numerator):
-        return Distribution(True, 0.0, {})
+        return Distribution(True, 0.0, {}, len(code))
     n_variants = len(users.variants)
     denominator = None if metric.denominator is None else users.totals[metric.denominator]
     squares, cubes = np.zeros(n_variants), np.zeros(n_variants)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from recdash.charts.mark_html import glyph
 from recdash.charts.marks import Mark, Marks, short_names
@@ -326,6 +327,14 @@ def show_errors(draw: Callable[P, None]) -> Callable[P, None]:
             problems(error)
 
     return wrapped
+
+
+def opened(label: str, key: str) -> DeltaGenerator | None:
+    """Draws an expander and returns the place for its content if it is open, else None, so that a closed one
+    takes neither the server nor the browser any time. Opening it draws the fragment around it again.
+    """
+    box = st.expander(label, on_change="rerun", key=key)
+    return box if box.open else None
 
 
 def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:

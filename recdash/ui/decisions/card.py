@@ -15,7 +15,7 @@ from recdash.formatting.wording import capital, day, moment
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components.decision_links import outcome_badge
-from recdash.ui.components.widgets import badge, show_errors, small_paragraphs, toned
+from recdash.ui.components.widgets import badge, opened, show_errors, small_paragraphs, toned
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import lines, prose, signature
@@ -111,8 +111,8 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
 def _all_numbers(decision: Decision) -> None:
     """Draws the numbers at that time in an expander, once it is opened: they are most of the page."""
     label = f"All numbers as they stood on {moment(decision.created)}"
-    box = st.expander(label, on_change="rerun", key=f"numbers-{decision.id}")
-    if not box.open:
+    box = opened(label, f"numbers-{decision.id}")
+    if box is None:
         return
     with box:
         numbers, definitions, provenance = st.tabs(["Numbers", "Definitions", "Where they come from"])
@@ -140,8 +140,8 @@ def show_evidence(entry: Entry) -> None:
     offline, online = offline_of(entry), online_of(entry)
     title = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
     label = f"{markdown(title)} · {markdown(signature(entry))}"
-    box = st.expander(label, on_change="rerun", key=f"evidence-{entry.id}")
-    if not box.open:
+    box = opened(label, f"evidence-{entry.id}")
+    if box is None:
         return
     with box:
         if entry.text:

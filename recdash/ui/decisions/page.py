@@ -56,10 +56,8 @@ def show(view: View) -> None:
 def _begin_again(view: View, n_entries: int) -> None:
     """Draws the forms in an expander, once it is opened, as they take a browser longer than the rest."""
     # its key changes with each entry, so that it is closed after a proposal or decision
-    box = st.expander(
-        "Propose or decide again", on_change="rerun", key=f"again-{view.experiment.id}-{n_entries}"
-    )
-    if box.open:
+    box = widgets.opened("Propose or decide again", f"again-{view.experiment.id}-{n_entries}")
+    if box is not None:
         with box:
             forms.begin(view)
 

@@ -167,8 +167,8 @@ class AdditionJobs:
             if len(own) >= MOST_RUNNING:
                 words = f"{MOST_RUNNING} of your additions are being stored"
                 raise Refused(429, "Too many additions at once", words, again_after=5)
-            job = AdditionJob(token_hex(8), session, self._clock(), uploads=frozenset(files))
-            job.key, job.sha256 = key, asked.sha256()
+            needed, sha256 = frozenset(files), asked.sha256()
+            job = AdditionJob(token_hex(8), session, self._clock(), uploads=needed, key=key, sha256=sha256)
             self._jobs[job.id] = job
         work = partial(self._store, job, workspace, session, asked, files)
         Thread(target=work, name="addition", daemon=True).start()
