@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,8 +51,8 @@ LONG_TEXT = 1 << 12
 """The number of bytes from which NumPy counts faster."""
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 CHOOSE_HERE, OTHER_COLUMNS = " under Details", "Choose other columns under Details, or “not used”."
-OTHERWISE_HERE = re.compile(r"(.+?): --.*, or ([A-Z][\w ]*) on the page Add data\.")
-"""A way to choose otherwise that the page offers too: what to choose, and where."""
+ON_THE_PAGE = " on the page Add data."
+"""The end of a way to choose otherwise that the page offers too."""
 DONE_UNSAID = {
     "hardly-known-ids", "outside-scale", "seen-in-training", "some-ids-spelled-otherwise",
     "table-spelled-otherwise", "train-leaks-truth", "truth-as-run", "unnamed-column",
@@ -183,8 +182,10 @@ def _way_here(choose: str) -> str:
     """Returns how the page lets choose otherwise; "" for a way that only commands and Python offer."""
     if CHOOSE in choose:
         return OTHER_COLUMNS
-    if offered := OTHERWISE_HERE.fullmatch(choose):
-        return f"{offered[1]} under {offered[2]}."
+    what, option, ways = choose.partition(": --")
+    if option and ways.endswith(ON_THE_PAGE):
+        _, _, place = ways.removesuffix(ON_THE_PAGE).rpartition(", or ")
+        return f"{what} under {place}."
     return "" if "--" in choose else choose
 
 
