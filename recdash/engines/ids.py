@@ -9,11 +9,13 @@ from __future__ import annotations
 import copy
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 
+from recdash import arrow as pc
 from recdash.domain.kinds import Ints
 from recdash.sorting import distinct, first_of_equals
 
@@ -21,6 +23,8 @@ UNKNOWN = -1
 _MARKED = -2
 _DIRECT = 1 << 24
 """Numbers below this are looked up in an array (64 MiB at most), all others in a dict."""
+_A_NUMBER = r"^-?[0-9]+$"
+"""Matches all texts of which ``number_of`` returns a number."""
 
 
 class IdList(Sequence[str]):
@@ -121,7 +125,12 @@ class IdIndex:
         by_entry = self._codes_of_entries(column.dictionary, grow)
         return by_entry[column.indices.to_numpy(zero_copy_only=False)[rows]]
 
-    def code_apart(self, text: str) -> int:
+    def codes_apart(self, texts: pa.Array) -> Ints:
+        """Returns the codes of exactly these texts; they differ from those of other spellings of a number."""
+        codes = self._codes_together(texts, grow=True)
+        return np.array([self._code_apart(text) for text in texts.to_pylist()]) if codes is None else codes
+
+    def _code_apart(self, text: str) -> int:
         """Returns the code of exactly this text, which differs from the code of any other spelling of the
         same number.
         """
@@ -140,13 +149,49 @@ class IdIndex:
         """
         if grow and self._last is not None and self._last[0].equals(dictionary):
             return self._last[1]
-        texts = dictionary.to_pylist()
-        known = zip(texts, map(self._texts.get, texts), strict=True)
-        codes = [self._code_of_text(text, grow) if code is None else code for text, code in known]
-        by_entry = np.array(codes, dtype=np.int32)
+        by_entry = self._codes_together(dictionary, grow)
+        if by_entry is None:
+            texts = dictionary.to_pylist()
+            known = zip(texts, map(self._texts.get, texts), strict=True)
+            codes = [self._code_of_text(text, grow) if code is None else code for text, code in known]
+            by_entry = np.array(codes, dtype=np.int32)
         if grow:
             self._last = dictionary, by_entry
         return by_entry
+
+    def _codes_together(self, texts: pa.Array, grow: bool) -> Ints | None:
+        """Returns the codes of texts that are all plain numbers, as all ids so far, or that are all no
+        numbers; else None.
+
+        Looked up together, new numbers take a ninth of the time of one by one, and new words half of it.
+        """
+        numbers = None if self._spelling else pc.plain_numbers(texts)
+        if numbers is not None:
+            return self._codes_of_plain_numbers(numbers.to_numpy(), grow)
+        if pc.any(pc.match_substring_regex(texts, _A_NUMBER)).as_py():
+            return None
+        return self._codes_of_words(texts.to_pylist(), grow)
+
+    def _codes_of_plain_numbers(self, values: Ints, grow: bool) -> Ints:
+        least, largest = int(values.min(initial=0)), int(values.max(initial=0))
+        if least < 0 or largest >= _DIRECT:
+            return np.array([self._code_of_number(number, grow) for number in values.tolist()], np.int32)
+        self._stretch(largest)
+        codes = self._direct[values]
+        if grow and (codes == UNKNOWN).any():
+            self._add_numbers(np.array(list(dict.fromkeys(values[codes == UNKNOWN].tolist()))))
+            codes = self._direct[values]
+        return codes
+
+    def _codes_of_words(self, words: Sequence[str], grow: bool) -> Ints:
+        if grow:
+            new = [word for word in dict.fromkeys(words) if word not in self._texts]
+            codes = range(self._size, self._size + len(new))
+            self._texts.update(zip(new, codes, strict=True))
+            self._spelling.update(zip(codes, new, strict=True))
+            self._numbers.extend(repeat(0, len(new)))
+            self._size += len(new)
+        return np.fromiter(map(self._texts.get, words, repeat(UNKNOWN)), np.int32, len(words))
 
     def _codes_of_numbers(self, values: Ints, grow: bool) -> Ints:
         if len(values) == 0:
@@ -164,8 +209,7 @@ class IdIndex:
         least, largest = int(values.min()), int(values.max())
         if least < 0 or largest >= _DIRECT:
             entries = pa.array(values, pa.int64()).dictionary_encode()
-            numbers = entries.dictionary.to_pylist()
-            by_entry = np.array([self._code_of_number(number, grow) for number in numbers], dtype=np.int32)
+            by_entry = self._codes_of_plain_numbers(entries.dictionary.to_numpy(), grow)
             return by_entry[entries.indices.to_numpy()]
         self._stretch(largest)
         codes = self._direct.take(values, mode="clip")  # all are within range: no need to check each again
@@ -174,11 +218,15 @@ class IdIndex:
             unknown = codes == UNKNOWN
             self._direct[values[unknown]] = _MARKED
             fresh = least + np.flatnonzero(self._direct[least : largest + 1] == _MARKED)
-            self._direct[fresh] = np.arange(self._size, self._size + len(fresh))
-            self._numbers.frombytes(fresh.astype(np.int64).tobytes())
-            self._size += len(fresh)
+            self._add_numbers(fresh)
             codes[unknown] = self._direct[values[unknown]]
         return codes
+
+    def _add_numbers(self, numbers: Ints) -> None:
+        """Gives the next codes to different numbers below ``_DIRECT``."""
+        self._direct[numbers] = np.arange(self._size, self._size + len(numbers))
+        self._numbers.frombytes(numbers.astype(np.int64).tobytes())
+        self._size += len(numbers)
 
     def _stretch(self, largest: int) -> None:
         if largest >= len(self._direct):
@@ -269,8 +317,7 @@ class FirstColumn:
         codes = by_entry[entry]
         if codes.min(initial=0) == UNKNOWN:
             new = distinct(entry[codes == UNKNOWN])
-            texts = column.dictionary.take(pa.array(new)).to_pylist()
-            by_entry[new] = [self._index.code_apart(text) for text in texts]
+            by_entry[new] = self._index.codes_apart(column.dictionary.take(pa.array(new)))
             codes = by_entry[entry]
         return codes
 

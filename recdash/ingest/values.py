@@ -494,6 +494,7 @@ def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, check: ColumnCheck) 
 
 
 RANKS = "Ranks are whole numbers from 1, the best item first."
+RANK_DIGITS = 15
 
 
 def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
@@ -521,6 +522,8 @@ def read_ranks_from_zero(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 def _whole_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
     values = plain(array)
+    if (numbers := _plain_ranks(values)) is not None:
+        return numbers
     floats = _rank_floats(values, check)
     whole = pc.and_(pc.equal(pc.floor(floats), floats), pc.less(pc.abs(floats), EXACT_FLOAT))
     known = pc.fill_null(whole, False)
@@ -529,11 +532,17 @@ def _whole_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
     return pc.if_else(known, floats, 1.0).cast(pa.int64())
 
 
+def _plain_ranks(values: pa.Array) -> pa.Array | None:
+    """Returns ranks that are text and plain numbers, which need no regular expression; else None."""
+    numbers = pc.plain_numbers(values) if is_text(values.type) else None
+    return None if numbers is None or numbers.to_numpy().max() >= 10**RANK_DIGITS else numbers
+
+
 def _rank_floats(values: pa.Array, check: ColumnCheck) -> pa.Array:
     if not is_text(values.type):
         return read_floats(values, check, "a rank", RANKS)
     text = _without_number_signs(pc.utf8_trim_whitespace(values), check)
-    good = pc.match_substring_regex(text, r"^[+-]?\d{1,15}(\.0*)?$")
+    good = pc.match_substring_regex(text, rf"^[+-]?\d{{1,{RANK_DIGITS}}}(\.0*)?$")
     return pc.if_else(good, text, None).cast(pa.float64())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pytest
 from small_tables import run, upload
 
 from recdash.engines import Reference, match, read_reference
-from recdash.engines.ids import IdIndex, number_of
+from recdash.engines.ids import FirstColumn, IdIndex, number_of
 from recdash.errors import InputError
 
 
@@ -195,3 +196,39 @@ def test_ids_go_back_to_arrow_as_numbers_where_all_are_plain() -> None:
     assert texts.ids().to_arrow() == pa.array(["03", "x"])
     assert texts.ids()[-1] == "x"
     assert texts.ids()[0:2] == ["03", "x"]
+
+
+class OneByOne(IdIndex):
+    """An index that looks up each text by itself."""
+
+    def _codes_together(self, texts: pa.Array, grow: bool) -> None:  # noqa: ARG002 as its base
+        return None
+
+
+KINDS = {
+    "plain numbers": ["7", "0", "12", "300", "41"],
+    "large numbers": ["16777215", "16777216", "9" * 18, "4", "1" * 19, "9" * 19],
+    "words": ["a", "x7", "7x", "1.0", "+1", " 1", "1\n", "٣", "²", "-", "", "12-"],
+    "other spellings": ["07", "7", "00", "-0", "0", "012", "12", "-5", "5"],
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ids_looked_up_together_have_the_codes_of_each_by_itself(seed: int) -> None:
+    """Batches hold repeated entries too, which Arrow allows in a dictionary."""
+    chance = random.Random(seed)
+    together, one_by_one = IdIndex(), OneByOne()
+    reads = [FirstColumn(together), FirstColumn(one_by_one)]
+    for first in (True, True, True, False, False, False, False, False):
+        texts = KINDS[chance.choice(list(KINDS))]
+        entries = pa.array(chance.choices(texts, k=chance.randint(1, 6)), pa.string())
+        rows = pa.array(chance.choices(range(len(entries)), k=9), pa.int32())
+        column = pa.DictionaryArray.from_arrays(rows, entries)
+        if first:
+            codes, expected = (read.codes(column).tolist() for read in reads)
+        else:
+            grow = chance.random() < 0.7
+            codes, expected = (index.codes(column, grow).tolist() for index in (together, one_by_one))
+        assert codes == expected
+        assert [*together.ids()] == [*one_by_one.ids()]
+        assert together.spellings_met == one_by_one.spellings_met
