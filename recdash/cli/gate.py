@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,10 +131,10 @@ def gate(
         "inconclusive": inconclusive or settings.inconclusive or "fail",
     }
     if experiment is None:
-        _refuse({"test": test, "slice": part}, "only possible with --experiment", "Add --experiment.")
+        _refuse({"test", "part"}, "not-for-files", "only possible with --experiment", "Add --experiment.")
         result = _judge_files(baselines, candidates, options, judged)
     else:
-        _refuse_files(context)
+        _refuse_files(context.command)
         from recdash.domain.results import Scope
 
         scope = Scope(slice=part or "", threshold=options["relevance_threshold"])
@@ -192,14 +192,16 @@ def _judge_files(
     question = dict(options)
     test_options = {name: question.pop(name) for name in _options_of(counting_options)}
     tables = {name: file for name in TABLES if (file := question.pop(name)) is not None}
+    if not tables:
+        _refuse_test_options()
     control, variant = question.pop("control"), question.pop("variant")
     check_names("--predictions", question["predictions"])
     question["predictions"] = dict(question["predictions"])
-    question["columns"], columns_of_test = _columns(
-        question["columns"], has_lists=options["truth"] is not None
-    )
     ab_test = None
     if tables:
+        question["columns"], columns_of_test = _columns(
+            question["columns"], has_lists=options["truth"] is not None
+        )
         ab_test = _ab_test(tables, control, columns_of_test, test_options)
     rated = question["predictions"]
     return judge(
@@ -211,6 +213,14 @@ def _judge_files(
         **judged,
         **question,
     )
+
+
+def _refuse_test_options() -> None:
+    """Raises InputError for options that say how an A/B test is analysed, as no table of one is given."""
+    fix = "Give the test's table, such as --sessions FILE, with a rule such as 'online.conversion >= 0'; "
+    fix += "or leave this out."
+    names = {"control", "variant", *_options_of(counting_options)}
+    _refuse(names, "no-ab-test", "no A/B test is judged", fix)
 
 
 def _ab_test(
@@ -285,28 +295,26 @@ def _judge_stored(
     )
 
 
-def _refuse_files(context: click.Context) -> None:
+def _refuse_files(command: click.Command) -> None:
     """Raises InputError for options that say how files are read, because stored runs follow the experiment's
     own rules.
     """
-    given = {
-        parameter.opts[0].removeprefix("--"): True
+    names = {parameter.name or "" for parameter in command.params} - STORED_OPTIONS
+    fix = "Stored runs and A/B tests follow the experiment's own rules. Leave this out, or --experiment."
+    _refuse(names, "not-for-stored", "not possible with --experiment", fix)
+
+
+def _refuse(names: Collection[str], code: str, finding: str, fix: str) -> None:
+    """Raises InputError if the command line has options with these names; the error names all of them."""
+    context = click.get_current_context()
+    given = [
+        parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name not in STORED_OPTIONS
-        and context.get_parameter_source(parameter.name or "") is click.core.ParameterSource.COMMANDLINE
-    }
-    fix = "Stored runs and A/B tests follow the experiment's own rules. Remove the option, or --experiment."
-    _refuse(given, "not possible with --experiment", fix)
-
-
-def _refuse(given: Mapping[str, Any], finding: str, fix: str) -> None:
-    problems = [
-        Problem("not-for-stored", f"--{name}", finding, fix)
-        for name, value in given.items()
-        if value is not None
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
-    if problems:
-        raise InputError(problems)
+    if given:
+        raise InputError(Problem(code, ", ".join(given), finding, fix))
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────

@@ -78,6 +78,40 @@ def test_bad_input_exits_with_2_and_prints_no_verdict(call: Recdash, words: tupl
     assert result.stderr.startswith("recdash: ")
 
 
+def test_options_of_an_ab_test_are_refused_if_none_is_judged(call: Recdash) -> None:
+    options = ("--variant", "B", "--planned-users", "-5", "--threshold", "120")
+    result = call(*FROM_FILES, *NEW, *RULE, *options)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "recdash: --variant, --threshold, --planned-users: no A/B test is judged. Give the test's table, "
+        "such as --sessions FILE, with a rule such as 'online.conversion >= 0'; or leave this out.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--control", "A", "--control: no A/B test is judged"),
+        ("--metric", "taps=clicks", "--metric: no A/B test is judged"),
+        ("--zone", "UTC", "--zone: no A/B test is judged"),
+        ("--columns", "sessions:unit_id=uid", "No table is called 'sessions'"),
+    ],
+)
+def test_each_option_of_an_ab_test_is_refused_if_none_is_judged(
+    call: Recdash, option: str, value: str, said: str
+) -> None:
+    result = call(*FROM_FILES, *NEW, *RULE, option, value)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_values_that_no_ab_test_can_have_are_refused(call: Recdash) -> None:
+    result = call(*FROM_FILES, *NEW, *RULE, *AB_TEST, "--planned-users", "-5", "--bot-clicks", "-1")
+    assert result.exit_code == 2
+    assert "rule 'planned_users': it is -5" in result.stderr
+    assert "rule 'bot_clicks': it is -1" in result.stderr
+
+
 def test_the_help_of_compare_names_the_gate(run: Recdash) -> None:
     assert "recdash gate" in run("compare", "--help").stdout
 
