@@ -196,6 +196,15 @@ def test_impressions_and_other_events_are_counted_per_session() -> None:
     assert "videos" not in result.sessions.column_names
 
 
+@pytest.mark.parametrize("n_names", [38, 39, 40])
+def test_up_to_forty_names_are_counted_in_all_batches(n_names: int) -> None:
+    """Three events of each name, one in each batch."""
+    names = [f"kind{number}" for number in range(n_names)]
+    rows = "".join(f"u,s,{time},{name},,\n" for time in (1, 2, 3) for name in names)
+    result = counted(f"{HEAD}\n{rows}", rows=n_names)
+    assert [result.sessions[name].to_pylist() for name in names] == [[3]] * n_names
+
+
 def test_a_column_of_many_names_is_no_column_of_events() -> None:
     text = f"{HEAD}\nu,s,1,click,f,\n" + "".join(f"u,s,1,clicked on {i},f,\n" for i in range(41))
     result = counted(text)

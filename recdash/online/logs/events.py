@@ -115,12 +115,17 @@ class EventCounts:
         met = np.bincount(events.event, minlength=len(events.names))
         for place, name in enumerate(events.names):
             self._names[name] += int(met[place])
-            if name not in OURS and met[place] and len(self._counts) <= MOST_NAMES:
+            if name not in OURS and met[place] and (name in self._counts or self._has_room):
                 rows = events.event == place
                 self._add(name, events.visit[rows])
                 if events.value[rows].any():
                     values = self._values.setdefault(name, Tally(np.float64))
                     np.add.at(values.first(len(self.reader.visits)), events.visit[rows], events.value[rows])
+
+    @property
+    def _has_room(self) -> bool:
+        """Returns whether another name gets counts: up to ``MOST_NAMES``, besides clicks and impressions."""
+        return len(self._counts) < len((CLICK, IMPRESSION)) + MOST_NAMES
 
     def _add(self, name: str, visit: Ints) -> None:
         counts = self._counts.setdefault(name, Tally(np.int32)).first(len(self.reader.visits))
