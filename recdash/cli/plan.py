@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recdash.domain.records import Experiment
     from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.plan import AnalysisPlan, Baseline, PlanHistory, PlanVersion
+    from recdash.online.plan_baseline import MetricBaselines
     from recdash.service import Workspace
 
 
@@ -61,6 +62,7 @@ TYPED = ("rate", "mean", "std_dev", "like")
     help="Table of an earlier test or of users, a row per user or session: its primary metric has the mean, "
     "the deviation and, with times, the users per day.",
 )
+@click.option("--control", help="Control variant of that table (default: recognised by its name).")
 @columns_option
 @click.option("--users-per-day", type=float, help="Users who enter the test on a day, over all variants.")
 @click.option("--users", type=int, help="Sample size, control and variant together (default: computed).")
@@ -89,83 +91,85 @@ def plan(
     if experiment is None:
         _compute(form, options)
         return
-    from recdash.online.plan import AnalysisPlan
-
     workspace = open_workspace()
     has_changes = new or any(value not in (None, (), {}) for value in options.values())
-    wanted = _changed(AnalysisPlan(""), test, options) if has_changes else None
-    stored = _experiment(workspace, experiment, wanted)
-    if has_changes:
-        _store(workspace, stored, test, reason, options, is_new=new)
+    read = _store(workspace, experiment, test, reason, options, is_new=new) if has_changes else None
+    stored = workspace.experiments.named(experiment)
     shown = workspace.plans.all(stored.id)
     if test is not None and not has_changes:
         shown = [_known(shown, test)]
     facts = [_facts(workspace, stored, history) for history in shown]
     if form == "json":
-        say_json({"experiment": stored.name, "plans": facts})
+        say_json({"experiment": stored.name, "plans": facts, "baseline": _baseline_facts(read)})
     else:
         say_lines("\n\n".join(map(_text, facts)) or f"'{stored.name}' has no plan of an A/B test.")
-
-
-def _experiment(workspace: Workspace, name: str, wanted: AnalysisPlan | None) -> Experiment:
-    """Returns the experiment with this name; creates it, and says so, if there is none and a plan is
-    wanted.
-    """
-    try:
-        return workspace.experiments.named(name)
-    except NotFound:
-        if wanted is None:
-            raise
-    wanted.check()
-    created = workspace.experiments.create(name)
-    tell([Problem("created", f"experiment '{created.name}'", "created for this plan", "")])
-    return created
 
 
 def _compute(form: str, options: Mapping[str, Any]) -> None:
     """Prints the sample size that follows from the options."""
     from recdash.online.plan import TITLES, AnalysisPlan, with_sample_size
+    from recdash.online.plan_baseline import read_baselines
 
-    baseline = _baseline(options, (options["primary"] or "").strip())
+    primary = (options["primary"] or "").strip()
+    read = _read_baselines(options, primary, read_baselines)
+    baseline = _baseline(options, primary, read)
     if baseline is None:
         fix = "Give --rate, or --mean and --std-dev, or --baseline; or an experiment."
         raise InputError(Problem("no-baseline", "plan", "nothing to compute a sample size from", fix))
     plan = with_sample_size(_changed(AnalysisPlan(options["primary"] or "primary"), None, options), baseline)
     facts = {"effect": plan.effect, "power": plan.power, "users": plan.users, "days": plan.days}
     if form == "json":
-        say_json(facts)
+        say_json({**facts, "baseline": _baseline_facts(read)})
     else:
         say_lines(text_table([(TITLES[name], plan.text(name)) for name in facts], texts=2))
 
 
 def _store(
     workspace: Workspace,
-    experiment: Experiment,
+    name: str,
     test: str | None,
     reason: str,
     options: Mapping[str, Any],
     *,
     is_new: bool,
-) -> None:
-    """Stores a new plan, or a change of the plan with this name (None: the newest)."""
+) -> MetricBaselines | None:
+    """Stores a new plan of the experiment with this name, or a change of its plan of that test (None: the
+    newest); returns the baselines that were read for it.
+
+    An experiment that does not exist is created once the plan is known to be possible.
+    """
     from recdash.online.plan import AnalysisPlan, with_sample_size
 
-    known = None if is_new else _named(workspace.plans.all(experiment.id), test)
+    experiment = _experiment(workspace, name)
+    plans = workspace.plans.all(experiment.id) if experiment is not None else []
+    known = None if is_new else _named(plans, test)
     begin = known.current.plan if known else AnalysisPlan("")
     changed = _changed(begin, test, options)
-    baseline = _baseline(options, changed.primary)
+    read = _read_baselines(options, changed.primary, workspace.plans.read_baselines)
     if options["like"] is not None:
-        earlier = workspace.online_tests.named(experiment.id, options["like"])
-        baseline = workspace.plans.baseline(earlier.id, changed.primary)
-        if options["users_per_day"] is not None:
-            baseline = replace(baseline, users_per_day=options["users_per_day"])
+        experiment = workspace.experiments.named(name)
+        read = workspace.plans.baselines(workspace.online_tests.named(experiment.id, options["like"]).id)
+    baseline = _baseline(options, changed.primary, read)
     if baseline is not None:
         given = {name: options[name] for name in ("users", "days")}
         changed = with_sample_size(replace(changed, **given), baseline)
+    changed.check()
+    if experiment is None:
+        experiment = workspace.experiments.create(name)
+        tell([Problem("created", f"experiment '{experiment.name}'", "created for this plan", "")])
     if known is None:
         workspace.plans.add(experiment.id, changed, reason)
     else:
         workspace.plans.change(experiment.id, known.id, changed, reason)
+    return read
+
+
+def _experiment(workspace: Workspace, name: str) -> Experiment | None:
+    """Returns the experiment with this name; None if there is none."""
+    try:
+        return workspace.experiments.named(name)
+    except NotFound:
+        return None
 
 
 def _named(plans: Sequence[PlanHistory], test: str | None) -> PlanHistory | None:
@@ -207,19 +211,38 @@ def _changed(plan: AnalysisPlan, test: str | None, options: Mapping[str, Any]) -
     return replace(plan, **given)
 
 
-def _baseline(options: Mapping[str, Any], primary: str) -> Baseline | None:
-    """Returns the baseline that the options give; None without one. Raises InputError for half of one, and
-    for two.
+def _read_baselines(
+    options: Mapping[str, Any], primary: str, read: Callable[..., MetricBaselines]
+) -> MetricBaselines | None:
+    """Returns the baselines that ``read`` reads from the given table; None without one. Raises InputError for
+    options that do not belong together.
+    """
+    if options["baseline_file"] is None:
+        if of_table := [f"--{name}" for name in ("columns", "control") if options[name]]:
+            fix = "Name the table that is meant: --baseline FILE."
+            raise InputError(Problem("no-baseline", listed(of_table), "given without --baseline", fix))
+        return None
+    if typed := [f"--{name.replace('_', '-')}" for name in TYPED if options[name] is not None]:
+        finding, fix = f"given with {listed(typed)}", "Give one of them."
+        raise InputError(Problem("two-baselines", "--baseline", finding, fix))
+    if not primary:
+        fix = "Name the metric of the table: --primary orders."
+        raise InputError(Problem("no-primary", "--baseline", "no primary metric is named", fix))
+    return read(options["baseline_file"], options["control"], options["columns"])
+
+
+def _baseline(options: Mapping[str, Any], primary: str, read: MetricBaselines | None) -> Baseline | None:
+    """Returns the baseline that was read, which is told, or that the options give; None without one. Raises
+    InputError for half of one.
     """
     from recdash.online.plan import Baseline
     from recdash.online.plan_texts import share_of
 
-    if options["baseline_file"] is not None:
-        return _read_baseline(options, primary)
-    if options["columns"]:
-        fix = "Name the table with these columns: --baseline FILE."
-        raise InputError(Problem("no-baseline", "--columns", "given without --baseline", fix))
     mean, std_dev, pace = (options[name] for name in ("mean", "std_dev", "users_per_day"))
+    if read is not None:
+        baseline = read.of(primary)
+        tell(_told(read, primary, baseline))
+        return baseline if pace is None else replace(baseline, users_per_day=pace)
     if options["rate"] is not None:
         return Baseline.of_rate(share_of("--rate", options["rate"]), pace)
     if (mean is None) != (std_dev is None):
@@ -228,26 +251,22 @@ def _baseline(options: Mapping[str, Any], primary: str) -> Baseline | None:
     return None if mean is None else Baseline(mean, std_dev, users_per_day=pace)
 
 
-def _read_baseline(options: Mapping[str, Any], primary: str) -> Baseline:
-    """Returns the baseline of the given table, and says what it is."""
-    from recdash.online.plan_baseline import read_baseline
-
-    if typed := [f"--{name.replace('_', '-')}" for name in TYPED if options[name] is not None]:
-        finding, fix = f"given with {listed(typed)}", "Give one of them."
-        raise InputError(Problem("two-baselines", "--baseline", finding, fix))
-    if not primary:
-        fix = "Name the metric of the table: --primary orders."
-        raise InputError(Problem("no-primary", "--baseline", "no primary metric is named", fix))
-    read = read_baseline(options["baseline_file"], primary, options["columns"])
-    baseline = read.baseline
+def _told(read: MetricBaselines, primary: str, baseline: Baseline) -> Iterator[Problem]:
+    """Yields what was noticed and left out while reading a baseline, and what it is."""
+    yield from read.notices
+    yield from (part.notice(list(read.users)) for part in read.removed)
     values = f"mean {numbers.three(baseline.mean)}, standard deviation {numbers.three(baseline.std_dev)}"
-    finding = f"{primary} of {numbers.users(read.n_users)} ({read.variant}): {values}"
-    tell([*read.notices, Problem("baseline", "baseline", finding, "")])
-    pace = options["users_per_day"]
-    return baseline if pace is None else replace(baseline, users_per_day=pace)
+    users = "" if read.n_users is None else f"{numbers.users(read.n_users)} "
+    left_out = ", ".join(f"{variant} {n:,}" for variant, n in read.other_users.items())
+    finding = f"{primary} of {users}({read.control}): {values}"
+    yield Problem("baseline", "baseline", finding, f"Not used: {left_out}." if left_out else "")
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _baseline_facts(read: MetricBaselines | None) -> dict[str, Any] | None:
+    return None if read is None else read.as_dict()
 
 
 def _facts(workspace: Workspace, experiment: Experiment, history: PlanHistory) -> dict[str, Any]:

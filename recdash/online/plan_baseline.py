@@ -1,78 +1,144 @@
-"""Reads the baseline of a plan from the table of an earlier A/B test, or from a table of users."""
+"""Reads the baseline of a plan: that of each metric of an earlier A/B test, or of a table of users."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from recdash.errors import Problem, UnknownName
+from recdash.errors import InputError, Problem, UnknownName
 from recdash.online import counts
 from recdash.online.analysis.sample import SampleSummary, summarise
+from recdash.online.metrics import OnlineMetric
 from recdash.online.plan import Baseline
+from recdash.online.users import Removed
 
 if TYPE_CHECKING:
     from recdash.evaluation.column_choice import ColumnsGiven
+    from recdash.ingest import Limits
     from recdash.online.analysis.analysed_test import AnalysedTest
 
 ALL_USERS = "all users"
 """The variant of the users of a table without variants."""
+OF_RESULTS = frozenset({"metrics-proposed", "single-variant"})
+"""The codes of notices about lifts, which a baseline does not have."""
 
 
 @dataclass(frozen=True)
-class ReadBaseline:
-    """A baseline, the ``variant`` and number of the users that have it, and the notices of reading them."""
+class MetricBaselines:
+    """The baselines of the metrics of an earlier test or of a table: those of the users of its control.
 
-    baseline: Baseline
-    n_users: int
-    variant: str
+    ``users`` is the number of counted users per variant, empty if unknown. A table without variants has one,
+    ALL_USERS. ``crossover`` is the number of users with multiple exposures, who are excluded, and ``removed``
+    is what the rules excluded.
+    """
+
+    baselines: Mapping[str, Baseline]
+    control: str
+    users: Mapping[str, int]
+    users_per_day: float | None = None
+    crossover: int = 0
+    removed: tuple[Removed, ...] = ()
     notices: tuple[Problem, ...] = ()
 
+    def of(self, metric: str) -> Baseline:
+        """Returns the baseline of a metric. Raises UnknownName for one that is not here."""
+        if metric not in self.baselines:
+            raise UnknownName("online metric", metric, list(self.baselines))
+        return self.baselines[metric]
 
-def baseline_of(results: AnalysedTest, metric: str, sample: SampleSummary | None) -> Baseline:
-    """Returns mean, deviation and users per day of the control, for a sample size.
+    @property
+    def n_users(self) -> int | None:
+        """Returns the number of the control's users; None if it is unknown."""
+        return self.users.get(self.control)
 
-    ``sample`` is None for aggregated data. Raises UnknownName for an unknown metric.
+    @property
+    def other_users(self) -> dict[str, int]:
+        """Returns the number of users of each other variant, who are left out."""
+        return {variant: n for variant, n in self.users.items() if variant != self.control}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the baselines as JSON-ready values."""
+        return {
+            "control": None if self.control == ALL_USERS else self.control,
+            "users": self.n_users,
+            "users_per_day": self.users_per_day,
+            "metrics": {metric: _facts(baseline) for metric, baseline in self.baselines.items()},
+            "left_out": {
+                "other_variants": self.other_users,
+                "crossover": self.crossover,
+                "removed": [part.as_dict() for part in self.removed],
+            },
+            "notices": [{"code": notice.code, "text": str(notice)} for notice in self.notices],
+        }
+
+
+def _facts(baseline: Baseline) -> dict[str, Any]:
+    values = {"mean": baseline.mean, "std_dev": baseline.std_dev}
+    finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+    return {**finite, "is_rate": baseline.is_rate}
+
+
+def baselines_of(results: AnalysedTest, sample: SampleSummary | None) -> MetricBaselines:
+    """Returns the baselines of an A/B test's metrics, each with mean and deviation of the control's users.
+
+    ``sample``, from which the users per day are known, is None for aggregated data.
     """
-    measured = results.source.measured
-    if metric not in measured:
-        raise UnknownName("online metric", metric, list(measured))
-    definition, arms = measured[metric]
-    arm = arms[results.control]
-    return Baseline(
-        mean=arm.mean(definition.numerator) / arm.mean(definition.denominator),
-        std_dev=math.sqrt(arm.ratio_var(definition.numerator, definition.denominator)),
-        is_rate=counts.counted(definition, arm) is not None,
-        users_per_day=_pace(sample),
-    )
+    pace, control = _pace(sample), results.control
+    baselines = {
+        name: _baseline(metric, arms[control], pace)
+        for name, (metric, arms) in results.source.measured.items()
+        if control in arms
+    }
+    notices = tuple(notice for notice in results.notices if notice.code not in OF_RESULTS)
+    crossover = results.health.crossover
+    return MetricBaselines(baselines, control, results.users, pace, crossover, results.removed, notices)
 
 
-def read_baseline(table: Any, metric: str, columns: ColumnsGiven | None = None) -> ReadBaseline:
-    """Returns the baseline of a metric in a file or table: of the control's users, or of all users if no
-    column has variants.
+def read_baselines(
+    table: Any,
+    control: str | None = None,
+    columns: ColumnsGiven | None = None,
+    limits: Limits | None = None,
+) -> MetricBaselines:
+    """Returns the baselines of the metrics in a file or table with a row per session or per user.
 
-    The table has a row per session or per user. Raises InputError with its problems, UnknownName for an
-    unknown metric.
+    They are those of the users of the ``control`` (None: recognised by its name), or of all users if no
+    column has variants. ``columns`` is as in ``recdash.ab_test``. Raises InputError with the problems of the
+    table, and UnknownName for a control that is not in it.
     """
     import pyarrow as pa
 
-    from recdash import ingest
-    from recdash.evaluation.column_choice import read_column_choice
-    from recdash.online.ab_test import ab_test
+    from recdash.online.ab_test import counted_test, read_logs
+    from recdash.online.analysis.analysed_test import with_source
 
-    choice = read_column_choice(columns, ("sessions",))
-    upload = ingest.read_upload("sessions", table, mapping=choice.of("sessions"))
-    choice.check_used()
-    rows, notices = upload.table, upload.notices
-    if "variant" not in rows.column_names:
-        rows = rows.append_column("variant", pa.array([ALL_USERS] * len(rows)))
-        results = ab_test(sessions=rows, control=ALL_USERS)
-    else:
-        results = ab_test(sessions=rows)
-        notices = (*notices, *results.notices)
-    users = results.source.users
-    baseline = baseline_of(results, metric, None if users is None else summarise(users))
-    return ReadBaseline(baseline, results.users[results.control], results.control, notices)
+    logs = read_logs({"sessions": table}, limits=limits, columns=columns)
+    if "variant" not in logs.table.column_names:
+        if control is not None:
+            fix = "Leave the control out, or name the column that has the variants."
+            raise InputError(Problem("no-variants", f"control '{control}'", "no column has variants", fix))
+        control, variants = ALL_USERS, pa.array([ALL_USERS] * len(logs.table))
+        logs = replace(logs, table=logs.table.append_column("variant", variants))
+    counted = counted_test(logs)
+    results = counted.results(control)
+    results = replace(results, notices=(*logs.notices, *results.notices))
+    users = counted.source.users
+    assert users is not None  # noqa: S101 - aggregated data have no users, but these are sessions
+    return baselines_of(with_source(results, counted.source), summarise(users))
+
+
+def _baseline(metric: OnlineMetric, arm: Any, users_per_day: float | None) -> Baseline:
+    """Returns the baseline of a metric; its values are not a number if the denominator is 0."""
+    denominator = arm.mean(metric.denominator)
+    if not denominator:
+        return Baseline(math.nan, math.nan, users_per_day=users_per_day)
+    return Baseline(
+        mean=arm.mean(metric.numerator) / denominator,
+        std_dev=math.sqrt(arm.ratio_var(metric.numerator, metric.denominator)),
+        is_rate=counts.counted(metric, arm) is not None,
+        users_per_day=users_per_day,
+    )
 
 
 def _pace(sample: SampleSummary | None) -> float | None:

@@ -71,6 +71,15 @@ class Removed:
             self.rule, "excluded", f"{self.count:,} {self.unit} {self.what} ({counts})", "", self.count
         )
 
+    def as_dict(self) -> dict[str, Any]:
+        """Returns what was excluded as JSON-ready values."""
+        return {
+            "rule": self.rule,
+            "what": self.what,
+            "unit": self.unit,
+            "by_variant": dict(self.by_variant),
+        }
+
 
 @dataclass(frozen=True)
 class OnlineUsers:

@@ -236,10 +236,7 @@ def results_facts(results: OnlineResults) -> dict[str, Any]:
             "blocked": health.blocked,
             "warnings": [f"{warning.code}: {warning}" for warning in health.warnings],
         },
-        "removed": [
-            {"rule": part.rule, "what": part.what, "unit": part.unit, "by_variant": dict(part.by_variant)}
-            for part in results.removed
-        ],
+        "removed": [part.as_dict() for part in results.removed],
         "notices": [
             {"code": notice.code, "text": str(notice)}
             for notice in (*results.notices, *results.value_notices)

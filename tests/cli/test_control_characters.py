@@ -161,6 +161,8 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         (f"{HOSTILE}films", "--test", HOSTILE, "--primary", "videos_per_user", "--effect", "5%",
          "--mean", "3", "--std-dev", "4", "--reason", HOSTILE),
         (f"{HOSTILE}films", "--format", "json"),
+        *(("--primary", "sessions_per_user", "--effect", "5%", "--baseline", "sessions.csv",
+           "--control", f"{HIDDEN}old", "--format", form) for form in ("text", "json")),
     ],
     ("metrics", "add"): [(f"clicks_{RED}=clicks",)],
     ("metrics", "list"): [(), ("--format", "json")],

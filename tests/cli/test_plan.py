@@ -34,7 +34,7 @@ def test_a_plan_computes_users_and_days(run: Recdash) -> None:
 
 def test_without_an_experiment_nothing_is_stored(run: Recdash) -> None:
     facts = as_json(run, "plan", "--effect", "10%", "--mean", "1", "--std-dev", "1")
-    assert facts == {"effect": 0.1, "power": 0.8, "users": USERS, "days": None}
+    assert facts == {"effect": 0.1, "power": 0.8, "users": USERS, "days": None, "baseline": None}
     assert "3,140 users" in run("plan", "--effect", "0.1", "--mean", "1", "--std-dev", "1").stdout
     assert as_json(run, "list")["experiments"] == []
 
@@ -129,22 +129,87 @@ def write_users(name: str, **columns: object) -> pd.DataFrame:
     return frame
 
 
+ORDERS = ("plan", "--primary", "orders", "--effect", "5%")
+
+
+def facts_of(frame: pd.DataFrame, control: str | None = None) -> dict[str, object]:
+    """Returns what the JSON says of the users in ``frame`` as a baseline without anything left out."""
+    values = {name: (frame[name].mean(), frame[name].std()) for name in ("orders", "bought")}
+    metrics = {
+        name: {"mean": pytest.approx(mean), "std_dev": pytest.approx(std_dev), "is_rate": name == "bought"}
+        for name, (mean, std_dev) in values.items()
+    }
+    return {"control": control, "users": len(frame), "users_per_day": None, "metrics": metrics}
+
+
+def said_without_notices(read: dict[str, dict[str, object]]) -> dict[str, object]:
+    return {name: value for name, value in read["baseline"].items() if name not in ("notices", "left_out")}
+
+
 def test_a_table_of_users_gives_mean_and_deviation(run: Recdash) -> None:
-    orders = write_users("users.csv")["orders"]
-    typed = ("--mean", str(orders.mean()), "--std-dev", str(orders.std()))
-    read = as_json(run, "plan", "--primary", "orders", "--effect", "5%", "--baseline", "users.csv")
-    assert read == as_json(run, "plan", "--primary", "orders", "--effect", "5%", *typed)
-    told = run("plan", "--primary", "orders", "--effect", "5%", "--baseline", "users.csv").stderr
+    users = write_users("users.csv")
+    orders = users["orders"]
+    read = as_json(run, *ORDERS, "--baseline", "users.csv")
+    typed = as_json(run, *ORDERS, "--mean", str(orders.mean()), "--std-dev", str(orders.std()))
+    assert {**read, "baseline": None} == typed
+    assert said_without_notices(read) == facts_of(users)
+    assert read["baseline"]["left_out"] == {"other_variants": {}, "crossover": 0, "removed": []}
+    told = run(*ORDERS, "--baseline", "users.csv").stderr
     assert f"orders of 200 users (all users): mean {orders.mean():.2f}" in told
 
 
 def test_a_table_of_an_earlier_test_gives_those_of_its_control(run: Recdash) -> None:
     frame = write_users("test.csv", variant=["control", "new"] * 100)
+    control = frame[frame["variant"] == "control"]
+    orders = control["orders"]
+    read = as_json(run, *ORDERS, "--baseline", "test.csv")
+    typed = as_json(run, *ORDERS, "--mean", str(orders.mean()), "--std-dev", str(orders.std()))
+    assert {**read, "baseline": None} == typed
+    assert said_without_notices(read) == facts_of(control, "control")
+    assert read["baseline"]["left_out"] == {"other_variants": {"new": 100}, "crossover": 0, "removed": []}
+    told = run(*ORDERS, "--baseline", "test.csv").stderr
+    assert "orders of 100 users (control)" in told
+    assert "Not used: new 100." in told
+
+
+def test_the_control_of_the_table_can_be_named(run: Recdash) -> None:
+    frame = write_users("test.csv", variant=["blue"] * 60 + ["red"] * 90 + ["tan"] * 50)
+    guessed = run(*ORDERS, "--baseline", "test.csv")
+    assert "No variant is named like a control, so 'blue'" in guessed.stderr
+    named = run(*ORDERS, "--baseline", "test.csv", "--control", "red")
+    assert "orders of 90 users (red)" in named.stderr
+    assert "named like a control" not in named.stderr
+    read = as_json(run, *ORDERS, "--baseline", "test.csv", "--control", "red")
+    assert said_without_notices(read) == facts_of(frame[frame["variant"] == "red"], "red")
+    assert read["baseline"]["left_out"]["other_variants"] == {"blue": 60, "tan": 50}
+
+
+def test_what_is_left_out_of_a_baseline_is_told(run: Recdash) -> None:
+    """Of 200 sessions, one is repeated, and one user is in both variants."""
+    frame = write_users("test.csv", variant=["control", "new"] * 100)
+    frame["session_id"] = frame["user_id"]
+    changed = frame.iloc[[1]].assign(variant="control", session_id="second")
+    pd.concat([frame, frame.iloc[[0]], changed]).to_csv("test.csv", index=False)
+    read = as_json(run, *ORDERS, "--baseline", "test.csv")["baseline"]
+    assert read["users"] == 100
+    assert read["left_out"]["other_variants"] == {"new": 99}
+    assert read["left_out"]["crossover"] == 1
+    (repeated,) = read["left_out"]["removed"]
+    assert (repeated["rule"], repeated["by_variant"]) == ("duplicate-session", {"control": 1, "new": 0})
+    assert "crossovers" in [notice["code"] for notice in read["notices"]]
+    assert "1 rows repeat a session" in run(*ORDERS, "--baseline", "test.csv").stderr
+
+
+def test_an_earlier_test_in_the_store_says_its_baseline_too(run: Recdash) -> None:
+    assert run(*PLAN).exit_code == 0
+    add_test(run, "March")
+    like = ("plan", "Shop", "--new", "--test", "May", "--primary", "orders", "--effect", "10%")
+    read = as_json(run, *like, "--like", "March")["baseline"]
+    frame = pd.read_csv("test.csv")
     orders = frame["orders"][frame["variant"] == "control"]
-    typed = ("--mean", str(orders.mean()), "--std-dev", str(orders.std()))
-    asked = ("plan", "--primary", "orders", "--effect", "5%")
-    assert as_json(run, *asked, "--baseline", "test.csv") == as_json(run, *asked, *typed)
-    assert "orders of 100 users (control)" in run(*asked, "--baseline", "test.csv").stderr
+    assert (read["control"], read["users"]) == ("control", 200)
+    assert read["metrics"]["orders"]["mean"] == pytest.approx(orders.mean())
+    assert as_json(run, "plan", "Shop")["baseline"] is None
 
 
 def test_a_table_gives_a_rate_and_the_users_per_day(run: Recdash) -> None:
@@ -164,7 +229,9 @@ def test_columns_of_the_table_can_be_named(run: Recdash) -> None:
     frame.to_csv("named.csv", index=False)
     asked = ("plan", "--primary", "orders", "--effect", "5%")
     named = as_json(run, *asked, "--baseline", "named.csv", "--columns", "unit_id=who")
-    assert named == as_json(run, *asked, "--baseline", "users.csv")
+    read = as_json(run, *asked, "--baseline", "users.csv")
+    assert said_without_notices(named) == said_without_notices(read)
+    assert {**named, "baseline": None} == {**read, "baseline": None}
 
 
 def test_a_plan_is_stored_with_the_sample_size_of_a_table(run: Recdash) -> None:
@@ -182,15 +249,21 @@ def test_a_plan_is_stored_with_the_sample_size_of_a_table(run: Recdash) -> None:
         (("--baseline", "users.csv"), "no primary metric is named"),
         (("--primary", "sales", "--baseline", "users.csv"), "No online metric is called 'sales'"),
         (("--primary", "orders", "--baseline", "none.csv"), "No such file"),
-        (("--rate", "2%", "--columns", "unit_id=who"), "given without --baseline"),
+        (("--rate", "2%", "--columns", "unit_id=who"), "--columns: given without --baseline"),
+        (("--rate", "2%", "--control", "a"), "--control: given without --baseline"),
+        (("--primary", "orders", "--baseline", "users.csv", "--control", "a"), "no column has variants"),
+        (("--primary", "orders", "--baseline", "test.csv", "--control", "a"), "No variant is called 'a'"),
     ],
 )
+@pytest.mark.parametrize("experiment", [(), ("Shop",)])
 def test_a_baseline_that_cannot_be_read_is_refused(
-    run: Recdash, options: tuple[str, ...], message: str
+    run: Recdash, experiment: tuple[str, ...], options: tuple[str, ...], message: str
 ) -> None:
     write_users("users.csv")
-    result = run("plan", "--effect", "5%", *options)
+    write_users("test.csv", variant=["control", "new"] * 100)
+    result = run("plan", *experiment, "--effect", "5%", *options)
     assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+    assert as_json(run, "list")["experiments"] == []
 
 
 # ── the covariate ────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,7 @@ from standing_clock import StandingClock
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, UnknownName
+from recdash.online.metrics import OnlineMetric
 from recdash.online.plan import AnalysisPlan
 from recdash.online.rules import USUAL
 from recdash.service import Workspace
@@ -323,8 +324,34 @@ def test_the_baseline_is_the_control_of_an_earlier_test(space: Workspace, shop: 
     test = add_test(space, shop)
     users = space.online_tests.users(test.id)
     orders = users.totals["orders"][users.variant == users.variants.index("control")]
-    baseline = space.plans.baseline(test.id, "orders")
+    read = space.plans.baselines(test.id)
+    baseline = read.of("orders")
     assert (baseline.mean, baseline.std_dev) == pytest.approx((orders.mean(), orders.std(ddof=1)))
     assert (baseline.is_rate, baseline.users_per_day) == (False, None)
+    assert (read.control, read.n_users, read.other_users) == ("control", 200, {"new": 200})
     with pytest.raises(UnknownName):
-        space.plans.baseline(test.id, "revenue")
+        read.of("revenue")
+
+
+def test_a_table_gives_the_baselines_that_its_stored_test_has(space: Workspace, shop: str) -> None:
+    table = orders_of_400().rename(columns={"user_id": "unit_id"})
+    stored = space.plans.baselines(add_test(space, shop).id)
+    assert space.plans.read_baselines(table).as_dict() == stored.as_dict()
+    of_new = space.plans.read_baselines(orders_of_400(), control="new")
+    orders = orders_of_400().query("variant == 'new'")["orders"]
+    assert of_new.of("orders").mean == pytest.approx(orders.mean())
+    assert (of_new.n_users, of_new.other_users) == (200, {"control": 200})
+
+
+def test_a_metric_whose_denominator_is_zero_has_no_baseline(space: Workspace, shop: str) -> None:
+    """Others of the same test have one."""
+    test = space.online_tests.add(shop, "visits", {"sessions": orders_of_400().assign(visits=0)})
+    ratio = OnlineMetric("orders_per_visit", "Orders per visit", "", "", "orders", "visits")
+    space.online_analysis.set_own_metrics(
+        test.id, [ratio, OnlineMetric("orders", "Orders", "", "", "orders")]
+    )
+    read = space.plans.baselines(test.id)
+    assert read.of("orders").mean > 0
+    assert read.as_dict()["metrics"]["orders_per_visit"] == {"mean": None, "std_dev": None, "is_rate": False}
+    with pytest.raises(InputError, match="its value is nan"):
+        read.of("orders_per_visit").check()

@@ -56,7 +56,7 @@ READS = [
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview", "online_tests.activations",
     "off_policy.beside_test", "off_policy.kept", "off_policy.of_run",
-    "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baseline",
+    "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baselines", "plans.read_baselines",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.decided_run", "overview.standing", "overview.today",
     "overview.verdict", "overview.cards",
@@ -310,10 +310,11 @@ OF_SINGLE_USERS = [
 ELSEWHERE = {
     "experiments.preview",  # the rows of a file that is handed in
     "intake.plan", "intake.rejects",  # files that are handed in, by editors
+    "plans.read_baselines",  # a file that is handed in
     "reports.write",  # to a folder of the server; the same bytes as reports.file
 }  # fmt: skip
 ABOUT: dict[str, dict[str, Any]] = {
-    "online_analysis": {"metric": "sessions_per_user"}, "plans": {"metric": "sessions_per_user"},
+    "online_analysis": {"metric": "sessions_per_user"},
     "online_analysis.metric": {"name": "sessions_per_user"},
     "sharing.saved_view": {"name": "view-of-films"},
     "segments": {"by": "user:plan"}, "slices": {"by": "user:plan"},

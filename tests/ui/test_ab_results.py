@@ -806,7 +806,7 @@ def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown
 
 def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown: Open) -> None:
     earlier = added(workspace, sessions({"control": 100, "new": 100}))
-    baseline = workspace.plans.baseline(earlier.id, "session_watch_time")
+    baseline = workspace.plans.baselines(earlier.id).of("session_watch_time")
     experiment = workspace.experiments.create("Shop")
     app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
     app.selectbox(key=f"{form}-kind").select("stored").run()

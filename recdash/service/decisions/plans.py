@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from recdash.domain.journal import Entry
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
+from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.ingest.moment_columns import EARLIER
 from recdash.online.analysis.plan_check import PlanCheck
 from recdash.online.analysis.sample import SampleSummary
-from recdash.online.plan import AnalysisPlan, Baseline, PlanHistory
-from recdash.online.plan_baseline import baseline_of
+from recdash.online.plan import AnalysisPlan, PlanHistory
+from recdash.online.plan_baseline import MetricBaselines, baselines_of, read_baselines
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import Journal, prose
 from recdash.service.online.analysis import OnlineAnalysis
@@ -107,13 +109,21 @@ class Plans:
             fix = "Unarchive it to plan its tests."
             raise InputError(Problem("archived", f"experiment '{experiment.name}'", "it is archived", fix))
 
-    def baseline(self, test_id: str, metric: str) -> Baseline:
-        """Returns mean, deviation and users per day of the control of an earlier test, for a sample size.
-
-        Raises UnknownName for an unknown metric.
+    def baselines(self, test_id: str) -> MetricBaselines:
+        """Returns mean, deviation and users per day of the control of an earlier test, per metric, for a
+        sample size.
         """
         sample = self._sample(self._context.ab_test(test_id))
-        return baseline_of(self._analysis.results(test_id), metric, sample)
+        return baselines_of(self._analysis.results(test_id), sample)
+
+    def read_baselines(
+        self, table: Any, control: str | None = None, columns: ColumnsGiven | None = None
+    ) -> MetricBaselines:
+        """Returns the same of a file or table, which is not stored; see ``read_baselines``.
+
+        Raises InputError with the problems of the table, and UnknownName for a control that is not in it.
+        """
+        return read_baselines(table, control, columns, self._context.limits)
 
     # ── tests and their plans ────────────────────────────────────────────────────────────────
 

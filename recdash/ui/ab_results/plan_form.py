@@ -143,7 +143,7 @@ def _of_stored_test(form: str, tests: Mapping[str, OnlineTest]) -> tuple[str, Ba
         key = f"{form}-metric-{test_id}"
         metric = str(widgets.pick("Its metric", metrics, primary, key, width=NARROW + 40))
     try:
-        baseline = workspace().plans.baseline(test_id, metric)
+        baseline = workspace().plans.baselines(test_id).of(metric)
         baseline.check()
     except RecdashError as error:
         st.warning(markdown(f"No sample size follows from this metric: {error}"))
