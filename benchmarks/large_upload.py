@@ -2,9 +2,13 @@
 
 ``python -m benchmarks.large_upload`` makes the files (lists of 100 items of 210,000 users: 21 million rows,
 590 MB, and their test set), starts a dashboard of its own with the demo, uploads and stores the files in a
-Chromium and opens their experiment, clicks on tabs of the demo in another session meanwhile, and prints as
+Chromium and opens their experiment, turns the pages of the demo in another session meanwhile, and prints as
 JSON: MiB by which the server grew at most, the peak MiB of the processes that read and score files, and the
 milliseconds of the other session's clicks.
+
+The other session is a light client (``streamlit_client``), timed until the server has run the page, since
+another person's browser draws on a machine of its own. With ``--drawn`` it is a second Chromium on the same
+cores, timed until its page rests.
 """
 
 from __future__ import annotations
@@ -18,18 +22,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from benchmarks.first_use import DESKTOP, RESTS, Dashboard, Person, chromium, dashboard, rest
 from benchmarks.harness import ROOT, resident
+from benchmarks.sessions import PAGES, demo_store
+from benchmarks.streamlit_client import OpenPage
 from benchmarks.workloads import make, workload
 
 USERS = "210000"
 MIB = 2**20
-SAMPLE_S = 0.05
+SAMPLE_S, BETWEEN_CLICKS_S = 0.05, 0.3
 WARM_UP_S, PATIENCE_S = 15, 1200
 
 
@@ -98,53 +105,77 @@ class Stage:
         }
 
 
+class Visitor(Protocol):
+    """Another person, who has the demo open."""
+
+    def click(self) -> None:
+        """Turns to another page, and returns once it is there."""
+
+
+class Listener:
+    """A visitor whose pages are not drawn."""
+
+    def __init__(self, page: OpenPage, demo: str) -> None:
+        self._page, self._demo, self._names = page, demo, cycle(PAGES)
+
+    def click(self) -> None:
+        self._page.turn_to(next(self._names), f"e={self._demo}")
+
+
+class Viewer:
+    """A visitor at a Chromium."""
+
+    def __init__(self, page: Page) -> None:
+        self._page, self._tabs = page, cycle((1, 0))
+
+    def click(self) -> None:
+        self._page.locator(".st-key-tabs a").nth(next(self._tabs)).click()
+        self._page.wait_for_timeout(30)
+        rest(self._page)
+
+
 @dataclass
 class Measurement:
-    """Steps of a person in ``page`` while another one clicks in ``other``; ``before`` is the server's MiB
-    after the first step.
+    """Steps of a person at ``page`` while a visitor clicks; ``before`` is the server's MiB after the first
+    step.
     """
 
     memory: Memory
-    other: Page
+    page: Page
+    visitor: Visitor
     before: float = 0.0
     stages: list[Stage] = field(default_factory=list)
-    _turn: int = 0
 
     def step(self, name: str, is_over: Callable[[], bool]) -> None:
-        """Clicks in the other session until the step is over."""
+        """Lets the visitor click until the step is over."""
         self.memory.restart()
         began, clicks = time.monotonic(), []
         while True:
             over = is_over()
-            clicks.append(self.click())
+            clicks.append(self._click())
             if over:
                 break
             if time.monotonic() - began > PATIENCE_S:
                 raise SystemExit(f"{name}: not over after {PATIENCE_S} s")
-            self.other.wait_for_timeout(300)
+            self.page.wait_for_timeout(1000 * BETWEEN_CLICKS_S)
         self.before = self.before or self.memory.now()
         grown = self.memory.server - self.before
         self.stages.append(Stage(name, time.monotonic() - began, grown, self.memory.others, clicks))
 
-    def click(self) -> float:
-        """Returns the milliseconds until the page rests after a click on a tab."""
-        self._turn += 1
+    def _click(self) -> float:
+        """Returns the milliseconds of a click."""
         began = time.monotonic()
-        self.other.locator(".st-key-tabs a").nth(1 if self._turn % 2 else 0).click()
-        self.other.wait_for_timeout(30)
-        rest(self.other)
+        self.visitor.click()
         return 1000 * (time.monotonic() - began)
 
 
-def upload(board: Dashboard, page: Page, other: Page, files: list[Path]) -> list[dict[str, Any]]:
+def upload(board: Dashboard, page: Page, visitor: Visitor, files: list[Path]) -> list[dict[str, Any]]:
     """Returns a row per step of an upload."""
-    other.goto(board.url)
-    Person(other).load_demo()
     page.goto(f"{board.url}/upload")
     rest(page)
     person, memory = Person(page), Memory(board.process.pid)
     with memory.watched():
-        test = Measurement(memory, other)
+        test = Measurement(memory, page, visitor)
         ready = time.monotonic() + WARM_UP_S
         test.step("before", lambda: time.monotonic() > ready)
         person.give(files)
@@ -164,19 +195,39 @@ def upload(board: Dashboard, page: Page, other: Page, files: list[Path]) -> list
     return [stage.row() for stage in test.stages]
 
 
+@contextmanager
+def visitor_of(url: str, demo: str, browser: Browser | None) -> Iterator[Visitor]:
+    """A visitor of the demo, at a browser if there is one."""
+    if browser is None:
+        with OpenPage(url) as client:
+            yield Listener(client, demo)
+    else:
+        page = _page_of(browser)
+        page.goto(f"{url}/?e={demo}")
+        rest(page)
+        yield Viewer(page)
+
+
+def _page_of(browser: Browser) -> Page:
+    return browser.new_page(viewport=ViewportSize(width=DESKTOP[0], height=DESKTOP[1]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large_upload", description=__doc__)
     parser.add_argument("--port", type=int, default=8591)
     parser.add_argument("--users", default=USERS, help="users with a list of 100 items each")
+    parser.add_argument("--drawn", action="store_true", help="the other session is a Chromium too")
     parser.add_argument("--folder", type=Path, default=ROOT / "benchmarks" / ".cache")
     chosen = parser.parse_args()
     make(chosen.folder, chosen.users, ("csv",))
     load = workload(chosen.folder, chosen.users, "csv")
     with tempfile.TemporaryDirectory() as store, chromium() as browser:
-        size = ViewportSize(width=DESKTOP[0], height=DESKTOP[1])
-        page, other = (browser.new_context(viewport=size).new_page() for _ in range(2))
-        with dashboard(Path(store), chosen.port) as board:
-            rows = upload(board, page, other, [load.truth, load.lists])
+        demo = demo_store(Path(store))
+        with (
+            dashboard(Path(store), chosen.port) as board,
+            visitor_of(board.url, demo, browser if chosen.drawn else None) as visitor,
+        ):
+            rows = upload(board, _page_of(browser), visitor, [load.truth, load.lists])
     sizes = {file.name: round(file.stat().st_size / 1e6) for file in (load.truth, load.lists)}
     print(json.dumps({"MB": sizes, "stages": rows}, indent=2))
 
