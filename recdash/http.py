@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import time
@@ -26,6 +27,8 @@ TOO_MANY, NOT_NOW = 429, 503
 BAD_GATEWAY = 502
 """What a proxy answers in place of a server that it cannot reach, such as one that is being restarted."""
 PART_BYTES = 2**20
+_NOT_IN_LINKS = re.compile(r"[\s\x00-\x1f\x7f<>\"\\]")
+"""Characters that end a link, or that browsers ignore or change: it would lead elsewhere than it seems."""
 
 
 class ServerUnreachable(RecdashError):
@@ -156,11 +159,18 @@ def _whole(response: HTTPResponse) -> HttpAnswer:
     return HttpAnswer(response.status, response.read())
 
 
-def is_address(address: str) -> bool:
-    """Returns whether a text is the address of a server, without a query."""
+def is_link(text: str) -> bool:
+    """Returns whether a text is an http or https address that can be written into any page or comment."""
+    if _NOT_IN_LINKS.search(text):
+        return False
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(text)
         has_host = bool(parts.hostname) and parts.port != 0
     except ValueError:  # such as a port that is no number
         return False
-    return parts.scheme in ("http", "https") and has_host and not (parts.query or parts.fragment)
+    return parts.scheme in ("http", "https") and has_host
+
+
+def is_address(text: str) -> bool:
+    """Returns whether a text is the address of a server, without a query."""
+    return is_link(text) and not (urlsplit(text).query or urlsplit(text).fragment)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.options import open_workspace
+from recdash.cli.options import dashboard_address, open_workspace
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
 
@@ -31,7 +30,12 @@ MOST_HOURS = 24 * 3660
     help="Format: md for a chat, html for an email.  [md, or by the suffix of -o]",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
-@click.option("--link", default="", help="Address of the dashboard, for links to the experiments.")
+@click.option(
+    "--link",
+    default="",
+    callback=dashboard_address,
+    help="Address of the dashboard, for links to the experiments.",
+)
 def digest(names: Sequence[str], since: str, form: str | None, output: Path | None, link: str) -> None:
     """Summarise each experiment: which candidate to ship, what was decided and what changed.
 
@@ -50,7 +54,7 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
         "json": digest_texts.as_json,
     }
     wanted = form or _ENDINGS.get(output.suffix.lower() if output else "", "md")
-    overview = Digests(open_workspace()).digest(names, since=period(since), link=checked(link))
+    overview = Digests(open_workspace()).digest(names, since=period(since), link=link)
     text = forms[wanted](overview)
     if output is None:
         say_lines(text)
@@ -69,20 +73,3 @@ def period(text: str) -> timedelta:
         fix = "Write 24h, 7d or 2w for hours, days or weeks; at most ten years."
         raise InputError(Problem("bad-period", "--since", f"'{text}'", fix))
     return timedelta(hours=hours)
-
-
-def checked(link: str) -> str:
-    """Returns the address of a dashboard unchanged; it may be empty. Raises InputError unless it is an http
-    or https address without a query.
-    """
-    try:
-        parts = urlsplit(link)
-        is_one = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.query + parts.fragment)
-        )
-    except ValueError:
-        is_one = False
-    if link and (not is_one or re.search(r"[\s<>\"'()\[\]\\]", link)):
-        fix = "Write the dashboard's address, such as https://recdash.example.org."
-        raise InputError(Problem("bad-address", "--link", f"'{link}'", fix))
-    return link

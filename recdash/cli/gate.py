@@ -59,6 +59,13 @@ STORED_OPTIONS = frozenset(
 """Options that apply to stored runs; all others say how files are read."""
 
 
+def _web_link(_context: click.Context, option: click.Parameter, link: str | None) -> str | None:
+    """Returns the link unchanged. Raises InputError for one that is not http or https."""
+    from recdash.decisions.gate.rules_file import check_link
+
+    return check_link(link, option.opts[0]) if link else None
+
+
 @click.command()
 @click.option("--baseline", "baselines", multiple=True, metavar="NAME=FILE", help=BASELINE_HELP)
 @click.option(
@@ -99,7 +106,9 @@ STORED_OPTIONS = frozenset(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write a file: .xml for JUnit, .md for Markdown, .json or .txt; repeatable.",
 )
-@click.option("--link", help="An address that the comment and the files link to.")
+@click.option(
+    "--link", callback=_web_link, help="An http or https address that the comment and the files link to."
+)
 def gate(
     *,
     baselines: Sequence[str],

@@ -206,6 +206,18 @@ DUPLICATES_HELP = (
 )
 
 
+def dashboard_address(_context: click.Context, option: click.Parameter, address: str) -> str:
+    """Returns the address of a dashboard unchanged; it may be empty. Raises InputError unless it is an http
+    or https address without a query.
+    """
+    from recdash.http import is_address
+
+    if address and (not is_address(address) or re.search(r"['()\[\]]", address)):
+        fix = "Write the dashboard's address, such as https://recdash.example.org."
+        raise InputError(Problem("bad-address", option.opts[0], f"'{address}'", fix))
+    return address
+
+
 def uploads(named: Sequence[tuple[str, Path | Sheet]]) -> dict[str, Any]:
     """Returns {candidate's name: its file}, or a list of files (folds or seeds) if a name is given several
     times.

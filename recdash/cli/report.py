@@ -10,6 +10,7 @@ import click
 
 from recdash.cli.options import (
     correction_option,
+    dashboard_address,
     experiment_option,
     form_option,
     margin_option,
@@ -48,7 +49,12 @@ if TYPE_CHECKING:
     "--narrative", default="", help="Summary for readers, shown on the first page; @FILE reads a file."
 )
 @click.option("--block", "blocks", multiple=True, help="Section to include; repeatable, in this order.")
-@click.option("--dashboard", default="", help="Address of the dashboard, for a link to this view.")
+@click.option(
+    "--dashboard",
+    default="",
+    callback=dashboard_address,
+    help="Address of the dashboard, for a link to this view.",
+)
 @click.option("--keep", is_flag=True, help="Also store the report as a snapshot.")
 def report(experiment: str, output: Path, *, title: str, narrative: str, **options: Any) -> None:
     """Write a report to one file: the decision or recommendation, then the appendix.

@@ -11,6 +11,7 @@ import click
 
 from recdash.cli.options import (
     ID_SHOWN,
+    dashboard_address,
     experiment_option,
     form_option,
     id_beginning,
@@ -40,6 +41,7 @@ address_option = click.option(
     "--link",
     "address",
     default=_address_here,
+    callback=dashboard_address,
     show_default="this machine, RECDASH_PORT",
     help="Address of the dashboard.",
 )

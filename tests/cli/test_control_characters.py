@@ -147,7 +147,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
                    (*FILMS, "--baseline", f"{HOSTILE}als", "--metric", "ndcg@3", "--format", "json")],
     ("gate",): [
         *(("--truth", "truth.csv", "--baseline", "a=als.csv", "--candidate", "b=ease.csv", "--rule",
-           "ndcg@3 >= -0.9", "--link", HOSTILE, "--format", form)
+           "ndcg@3 >= -0.9", "--link", f"https://a.org/{HIDDEN}", "--format", form)
           for form in ("text", "json", "junit", "markdown")),
         (*FILMS, "--baseline", f"{HOSTILE}popular", "--candidate", f"{HOSTILE}als", "--rule", "ndcg@3 >= 0"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from app_pages import TRUTH, lists, store
 from terminal import Recdash, answer
 
-from recdash.cli.digest import checked, period
+from recdash.cli.digest import period
 from recdash.comparison.badges import BADGES
 from recdash.errors import InputError
 from recdash.report.digest.digest import Digest, DigestEntry
@@ -131,10 +131,10 @@ def test_no_other_period_is_read(text: str) -> None:
     "link",
     ["javascript:alert(1)", "recdash.example.org", "http://", "https://a/?b=c", "https://a/) [x](b", "//a"],
 )
-def test_a_link_is_the_address_of_a_dashboard(link: str) -> None:
-    assert checked("https://recdash.example.org/deep") == "https://recdash.example.org/deep"
-    with pytest.raises(InputError, match="address"):
-        checked(link)
+def test_a_link_is_the_address_of_a_dashboard(run: Recdash, link: str) -> None:
+    result = run("digest", "--link", link)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"recdash: --link: '{link}'. Write the dashboard's address")
 
 
 # ── mark-up ──────────────────────────────────────────────────────────────────────────────────

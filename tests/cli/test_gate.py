@@ -176,6 +176,39 @@ def test_a_file_of_another_form_is_refused(call: Recdash, name: str, content: st
     assert said in result.stderr
 
 
+NO_LINKS = [
+    "javascript:alert(1)",
+    "example.org",
+    "//example.org",
+    "https://",
+    "https://a.org/\n@b",
+    "data:,x",
+]
+
+
+@pytest.mark.parametrize("link", NO_LINKS)
+def test_a_link_is_an_http_address(call: Recdash, link: str) -> None:
+    result = call(*FROM_FILES, *NEW, *RULE, "--link", link, "-o", "gate.md")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("recdash: --link: ")
+    assert "is no http or https address. Write an address such as https://" in result.stderr
+    assert not Path("gate.md").exists()
+
+
+def test_a_link_of_a_file_is_an_http_address(call: Recdash) -> None:
+    Path("rules.yaml").write_text("rules: ['hit_rate@1 >= -5%']\nlink: javascript:alert(1)\n")
+    result = call(*FROM_FILES, *NEW, "--rules", "rules.yaml")
+    assert result.exit_code == 2
+    said = "recdash: rules.yaml, link: 'javascript:alert(1)' is no http or https address. "
+    assert result.stderr.startswith(said)
+
+
+def test_a_link_may_have_a_query(call: Recdash) -> None:
+    link = "http://127.0.0.1:8501/decision?e=3&k=5#top"
+    facts = json.loads(call(*FROM_FILES, *NEW, *RULE, "--link", link, "--format", "json").stdout)
+    assert facts["link"] == link
+
+
 # ── forms ────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -121,6 +121,7 @@ def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspac
      (("--block", "x", "-o", "r.md"), "No block is called"),
      (("--metric", "ndcg@3", "--k", "4", "-o", "r.md"), "Write the cutoff once"),
      (("--narrative", "@nowhere.txt", "-o", "r.md"), "cannot be read"),
+     (("--dashboard", "javascript:alert(1)", "-o", "r.md"), "--dashboard: 'javascript:alert(1)'. Write the"),
      (("-o", "no-folder/r.md"), "cannot be written")],
 )  # fmt: skip
 def test_what_cannot_be_reported_is_refused_in_words(

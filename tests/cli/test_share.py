@@ -60,6 +60,13 @@ def test_an_id_that_names_no_link_is_refused(films: Recdash) -> None:
     assert "no share link with an id that begins like this" in refused.stderr
 
 
+def test_a_link_is_made_for_an_http_address_only(films: Recdash) -> None:
+    refused = films("share", "--experiment", "films", "--link", "recdash.example.org")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("recdash: --link: 'recdash.example.org'. Write the dashboard's address")
+    assert "no share links" in films("links", "--experiment", "films").stdout
+
+
 def test_a_report_that_is_not_there_cannot_be_shared(films: Recdash) -> None:
     refused = films("share", "--experiment", "films", "--report", "Spring")
     assert refused.exit_code == 2

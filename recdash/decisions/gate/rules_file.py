@@ -15,6 +15,7 @@ from recdash.errors import InputError, Problem, UnknownName
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.recdash.gate"
 YAML = (".yaml", ".yml")
+LINK_FIX = "Write an address such as https://recdash.example.org/decision."
 KEYS = ("rules", "inconclusive", "link")
 LARGEST = 1 << 20
 """The largest size of a file of rules, in bytes."""
@@ -71,8 +72,20 @@ def _settings(table: Any, place: str) -> GateSettings:
     if inconclusive is not None and inconclusive not in INCONCLUSIVE:
         raise UnknownName("choice of inconclusive", str(inconclusive), INCONCLUSIVE)
     if link is not None and not isinstance(link, str):
-        raise _problem(place, "'link' is not a text", "Write an address, such as https://…")
+        raise _problem(place, "'link' is not a text", LINK_FIX)
+    link = check_link(link, f"{place}, link") if link else None
     return GateSettings(tuple(rules), cast("Inconclusive | None", inconclusive), link)
+
+
+def check_link(link: str, place: str) -> str:
+    """Returns the link unchanged. Raises InputError unless it is an http or https address: it is written into
+    comments that others read.
+    """
+    from recdash.http import is_link  # here, as it loads the modules of a client
+
+    if not is_link(link):
+        raise InputError(Problem("bad-address", place, f"'{link}' is no http or https address", LINK_FIX))
+    return link
 
 
 def _gate_table(content: Mapping[str, Any]) -> Any:
