@@ -6,11 +6,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from recdash.decisions.gate.result import INCONCLUSIVE, Inconclusive
 from recdash.decisions.gate.rules import FORM
+from recdash.decisions.gate.syntax_errors import CODE, toml_problem, yaml_problem
 from recdash.errors import InputError, Problem, UnknownName
+
+if TYPE_CHECKING:
+    from yaml import Node
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.recdash.gate"
@@ -51,12 +55,12 @@ def read_file(file: Path) -> GateSettings:
     if file.suffix.lower() == ".toml":
         table = _gate_table(_toml(file))
         if table is None:
-            raise _problem(file.name, f"it has no table [{TABLE}]", f"Add [{TABLE}] with rules = […].")
-        return _settings(table, f"{file.name}, [{TABLE}]")
+            raise _problem(str(file), f"it has no table [{TABLE}]", f"Add [{TABLE}] with rules = […].")
+        return _settings(table, f"{file}, [{TABLE}]")
     if file.suffix.lower() not in YAML:
-        raise _problem(file.name, "it is no file of rules", "Give a .toml, .yaml or .yml file.")
+        raise _problem(str(file), "it is no file of rules", "Give a .toml, .yaml or .yml file.")
     content = _yaml(file)
-    return _settings({"rules": content} if isinstance(content, list) else content, file.name)
+    return _settings({"rules": content} if isinstance(content, list) else content, str(file))
 
 
 def _settings(table: Any, place: str) -> GateSettings:
@@ -68,12 +72,15 @@ def _settings(table: Any, place: str) -> GateSettings:
     rules = table.get("rules", ())
     if not isinstance(rules, list | tuple) or not all(isinstance(rule, str) for rule in rules):
         raise _problem(place, "'rules' is not a list of texts", FORM)
-    inconclusive, link = table.get("inconclusive"), table.get("link")
+    inconclusive, link = (
+        None if table.get(key) == "" else table.get(key) for key in ("inconclusive", "link")
+    )
     if inconclusive is not None and inconclusive not in INCONCLUSIVE:
         raise UnknownName("choice of inconclusive", str(inconclusive), INCONCLUSIVE)
     if link is not None and not isinstance(link, str):
         raise _problem(place, "'link' is not a text", LINK_FIX)
-    link = check_link(link, f"{place}, link") if link else None
+    if link is not None:
+        check_link(link, f"{place}, link")
     return GateSettings(tuple(rules), cast("Inconclusive | None", inconclusive), link)
 
 
@@ -99,19 +106,45 @@ def _gate_table(content: Mapping[str, Any]) -> Any:
 
 
 def _toml(file: Path) -> dict[str, Any]:
+    text = _text(file)
     try:
-        return tomllib.loads(_text(file))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _problem(file.name, f"it is not TOML: {error}", "Correct the file.") from None
+        raise InputError(toml_problem(str(file), text, error)) from None
+    except RecursionError:
+        raise _nested(file) from None
 
 
 def _yaml(file: Path) -> Any:
+    """Returns the content of a YAML file, whose scalars are all texts, so that none is taken for a date."""
     import yaml
 
+    text = _text(file)
     try:
-        return yaml.safe_load(_text(file))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise _problem(file.name, f"it is not YAML: {error}", "Correct the file.") from None
+        loader = yaml.BaseLoader(text)
+        node = loader.get_single_node()
+        _refuse_key_twice(file, node)
+        return None if node is None else loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise InputError(yaml_problem(str(file), text, error)) from None
+    except RecursionError:
+        raise _nested(file) from None
+
+
+def _refuse_key_twice(file: Path, node: Node | None) -> None:
+    """Raises InputError if a key occurs twice, because YAML keeps the last one alone."""
+    known: set[str] = set()
+    for key, _ in node.value if node is not None and node.id == "mapping" else ():
+        if key.id != "scalar":
+            continue  # not a setting; the error about it names the others
+        if key.value in known:
+            place = f"{file}, line {key.start_mark.line + 1}"
+            raise _problem(place, f"'{key.value}' occurs a second time", "Join the two.")
+        known.add(key.value)
+
+
+def _nested(file: Path) -> InputError:
+    return _problem(str(file), "it has brackets within too many others", "Write a list of rules.")
 
 
 def _text(file: Path) -> str:
@@ -119,14 +152,14 @@ def _text(file: Path) -> str:
         with file.open("rb") as opened:
             content = opened.read(LARGEST + 1)
     except OSError as error:
-        raise _problem(file.name, f"it cannot be read: {error.strerror}", "Name another file.") from None
+        raise _problem(str(file), f"it cannot be read: {error.strerror}", "Name another file.") from None
     if len(content) > LARGEST:
-        raise _problem(file.name, "it is larger than 1 MiB", "Give a file with rules only.")
+        raise _problem(str(file), "it is larger than 1 MiB", "Give a file with rules only.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise _problem(file.name, "it is not UTF-8", "Save it as UTF-8.") from None
+        raise _problem(str(file), "it is not UTF-8", "Save it as UTF-8.") from None
 
 
 def _problem(place: str, finding: str, fix: str) -> InputError:
-    return InputError(Problem("bad-rules-file", place, finding, fix))
+    return InputError(Problem(CODE, place, finding, fix))
