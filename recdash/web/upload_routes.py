@@ -116,6 +116,6 @@ async def _announcement(request: Request) -> Announcement:
         if len(body) > MOST_ANNOUNCED:
             raise Refused(413, "Too long", "The announcement of a file is too long.")
     try:
-        return Announcement.model_validate_json(bytes(body))
+        return Announcement.model_validate_json(bytes(body), strict=True)
     except ValidationError:
         raise Refused(400, "Not understood", "Announce a file with name, size and zone.") from None

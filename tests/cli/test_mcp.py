@@ -72,8 +72,8 @@ WRONG: Sequence[tuple[Call, str, str]] = (
     (("show_experiment", {"experiment": "films"}), "not-found", "No experiment is called 'films'"),
     (("compare_runs", {**OF_DEMO, "run": ["BPR"]}), "unknown-run", "No run is called 'BPR'"),
     (("show_ab_test", {**OF_DEMO, "power": "two"}), "bad-effect", "'two'"),
-    (("list_decisions", {}), "bad-parameter", "Field required"),
-    (("list_decisions", {**OF_DEMO, "delete": True}), "bad-parameter", "not permitted"),
+    (("list_decisions", {}), "bad-parameter", "it is missing"),
+    (("list_decisions", {**OF_DEMO, "delete": True}), "bad-parameter", "it is unknown"),
     (("delete_run", OF_DEMO), "unknown-tool", "No tool is called 'delete_run'"),
 )
 

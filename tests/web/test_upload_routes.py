@@ -147,6 +147,7 @@ def test_a_cancelled_file_leaves_nothing(server: Server, tmp_path: Path) -> None
         b"[]",
         b'{"name": "a.csv", "zone": "files"}',
         b'{"name": "a.csv", "size": -1, "zone": "files"}',
+        b'{"name": "a.csv", "size": true, "zone": "files"}',
         b'{"name": "", "size": 1, "zone": "files"}',
         b'{"name": "a.csv", "size": 1e30, "zone": "files"}',
         b"\xff\xfe",

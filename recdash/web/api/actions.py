@@ -18,8 +18,8 @@ from recdash.service import Workspace
 from recdash.web.api.additions import KEY, LONGEST_KEY, AdditionJobs, NewAddition
 from recdash.web.api.answers import json_answer
 from recdash.web.api.parameters import Parameters
-from recdash.web.api.problems import invalid
 from recdash.web.api.uploads import NewUpload, Uploads
+from recdash.web.api.validation import invalid
 from recdash.web.plain_pages import Refused
 from recdash.web.received_files import ReceivedFile
 from recdash.web.upload_routes import OFFSET
@@ -166,7 +166,7 @@ async def read_body(kind: type[Body], request: Request) -> Body:
         if len(body) > MOST_BODY:
             raise Refused(413, "Too long", f"The body can have at most {MOST_BODY:,} bytes")
     try:
-        return kind.model_validate_json(bytes(body))
+        return kind.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
         raise invalid(error, "body") from None
 

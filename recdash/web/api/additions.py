@@ -52,7 +52,8 @@ class FileToStore(Parameters):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if (self.upload is None) == (self.source is None):
-            raise ValueError("a file is either an upload or a source")
+            given = "neither" if self.upload is None else "both"
+            raise ValueError(f"it has {given} of upload and source, of which a file needs one")
         return self
 
 

@@ -12,7 +12,7 @@ from recdash.domain.results import Scope
 from recdash.errors import InputError, Problem
 from recdash.service.plain_answers import NamedQuery
 from recdash.stats import Correction
-from recdash.web.api.problems import invalid
+from recdash.web.api.validation import invalid
 
 MOST_METRICS = 40
 Text = Annotated[str, Field(max_length=300)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from recdash.errors import (
@@ -98,16 +97,3 @@ def refusal_answer(refusal: Refused, place: str) -> Response:
     code, fix = FIXES.get(refusal.status, FIXES[400])
     problem = Problem(code, place, f"{refusal.title}. {refusal.words}".rstrip("."), fix)
     return problems_answer(refusal.status, [problem], refusal.headers)
-
-
-def invalid(error: ValidationError, place: str, fix: str = "/api/v1/docs describes it.") -> InputError:
-    """Returns the error for parameters or a body that do not fit their description."""
-    return InputError(
-        Problem(
-            "bad-parameter",
-            f"{place} {'.'.join(map(str, detail['loc']))}".strip(),
-            detail["msg"],
-            fix,
-        )
-        for detail in error.errors(include_url=False, include_input=False)
-    )
