@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import open_workspace
+from recdash.cli.output_file import writing
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 
@@ -85,11 +86,12 @@ def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
         bots=BOTS * test["bots"],
         **arms,
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, table in made.tables().items():
-        _write(table, folder / f"{name}.{ending}")
-        say(f"{folder / name}.{ending}: {table.num_rows:,} rows")
-    (folder / "known.json").write_text(json.dumps(made.known.as_dict(), indent=2) + "\n")
+    with writing("--online", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in made.tables().items():
+            _write(table, folder / f"{name}.{ending}")
+            say(f"{folder / name}.{ending}: {table.num_rows:,} rows")
+        (folder / "known.json").write_text(json.dumps(made.known.as_dict(), indent=2) + "\n")
     for variant, effects in made.known.lifts.items():
         text = ", ".join(
             f"{metric} {100 * lift:+.3g} %".replace("-", "−") for metric, lift in effects.items()

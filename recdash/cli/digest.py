@@ -11,6 +11,7 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.options import dashboard_address, open_workspace
+from recdash.cli.output_file import writing
 from recdash.cli.terminal import say, say_lines
 from recdash.errors import InputError, Problem
 
@@ -59,7 +60,8 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
     if output is None:
         say_lines(text)
     else:
-        output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+        with writing("--output", output):
+            output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
         say(f"Wrote {output}", err=True)
 
 

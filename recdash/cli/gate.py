@@ -24,6 +24,7 @@ from recdash.cli.options import (
     tell,
     uploads,
 )
+from recdash.cli.output_file import writing
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import visible
@@ -333,13 +334,10 @@ def _form_of(file: Path) -> str:
     """Returns the form of a file by its ending. Raises InputError for other endings."""
     if file.suffix.lower() not in ENDINGS:
         fix = f"Use one of {', '.join(ENDINGS)}."
-        raise InputError(Problem("bad-ending", "--output", f"'{file.name}' ends otherwise", fix))
+        raise InputError(Problem("bad-ending", "--output", f"'{file}' ends otherwise", fix))
     return ENDINGS[file.suffix.lower()]
 
 
 def _write(file: Path, text: str) -> None:
-    try:
+    with writing("--output", file):
         file.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        fix = "Name a file in a folder that exists and may be written to."
-        raise InputError(Problem("not-written", "--output", f"{file.name}: {error.strerror}", fix)) from None

@@ -10,6 +10,7 @@ import click
 
 from recdash.cli.input_file import InputFile
 from recdash.cli.options import ACCEPT_HELP, columns_option, refuse_option
+from recdash.cli.output_file import writing
 from recdash.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def inspect(
         for inspection in inspections:
             _say(inspection)
     if rejects is not None:
-        rejects.write_text(rejects_csv(inspections), encoding="utf-8")
+        with writing("--rejects", rejects):
+            rejects.write_text(rejects_csv(inspections), encoding="utf-8")
     if any(inspection.action == "reject" for inspection in inspections):
         context.exit(REJECTED)
 

@@ -91,7 +91,8 @@ def _prose(text: str) -> str:
     try:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read ({error})"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        problem = f"it cannot be read ({reason})"
         raise InputError(Problem("no-narrative", text[1:], problem, "Name a text file in UTF-8.")) from error
 
 

@@ -137,6 +137,12 @@ def test_a_link_is_the_address_of_a_dashboard(run: Recdash, link: str) -> None:
     assert result.stderr.startswith(f"recdash: --link: '{link}'. Write the dashboard's address")
 
 
+def test_a_file_that_cannot_be_written_is_named_with_its_folder(run: Recdash) -> None:
+    result = run("digest", "-o", "no/digest.md")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("recdash: --output: 'no/digest.md' cannot be written (No such file or ")
+
+
 # ── mark-up ──────────────────────────────────────────────────────────────────────────────────
 
 

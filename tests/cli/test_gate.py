@@ -78,6 +78,19 @@ def test_bad_input_exits_with_2_and_prints_no_verdict(call: Recdash, words: tupl
     assert result.stderr.startswith("recdash: ")
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("no/result.md", "'no/result.md' cannot be written (No such file or directory). Name another, in a "),
+        ("no/result.pdf", "'no/result.pdf' ends otherwise. Use one of "),
+    ],
+)
+def test_an_output_file_is_named_with_its_folder(call: Recdash, file: str, said: str) -> None:
+    result = call(*FROM_FILES, *NEW, *RULE, "-o", file)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"recdash: --output: {said}")
+
+
 def test_options_of_an_ab_test_are_refused_if_none_is_judged(call: Recdash) -> None:
     options = ("--variant", "B", "--planned-users", "-5", "--threshold", "120")
     result = call(*FROM_FILES, *NEW, *RULE, *options)

@@ -41,6 +41,12 @@ def test_rejected_rows_are_written(run: Recdash, folder: Path) -> None:
     assert rows == [("als.csv", "3", ""), ("als.csv", "5", "a")]
 
 
+def test_a_file_for_rejects_that_cannot_be_written_is_named(run: Recdash) -> None:
+    result = run("inspect", "als.csv", "--as", "run", "--rejects", "no/rejects.csv")
+    assert result.exit_code == 2
+    assert "recdash: --rejects: 'no/rejects.csv' cannot be written (No such file or" in result.stderr
+
+
 def test_standard_input_is_read_like_a_file() -> None:
     result = CliRunner().invoke(main, ["inspect", "-", "--as", "run", "--format", "json"], input=ROWS)
     assert json.loads(result.stdout)["rows"] == 4

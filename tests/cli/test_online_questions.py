@@ -37,6 +37,13 @@ def same(rows: list[dict[str, object]], frame: pd.DataFrame) -> None:
             assert texts[0] == texts[1]
 
 
+def test_a_folder_that_cannot_be_made_is_named(run: Recdash, folder: Path) -> None:
+    (folder / "file").write_text("")
+    result = run("demo", "--online", "file/logs", "--users", "50")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("recdash: --online: 'file/logs' cannot be written (Not a directory).")
+
+
 def test_json_has_what_python_has(run: Recdash, logs: AnalysedTest) -> None:
     printed = as_json(run, "online", "--sessions", FILE, "--segments", "--days", "daily", "--power", "2%")
     same(printed["segments"], logs.segments().table())

@@ -120,9 +120,10 @@ def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspac
      (("--test", "May", "-o", "r.md"), "No A/B test is called 'May'"),
      (("--block", "x", "-o", "r.md"), "No block is called"),
      (("--metric", "ndcg@3", "--k", "4", "-o", "r.md"), "Write the cutoff once"),
-     (("--narrative", "@nowhere.txt", "-o", "r.md"), "cannot be read"),
+     (("--narrative", "@nowhere.txt", "-o", "r.md"), "it cannot be read (No such file or directory)"),
      (("--dashboard", "javascript:alert(1)", "-o", "r.md"), "--dashboard: 'javascript:alert(1)'. Write the"),
-     (("-o", "no-folder/r.md"), "cannot be written")],
+     (("-o", "no-folder/r.md"), "no-folder/r.md: it cannot be written (No such file or directory)"),
+     (("-o", "folder/r"), "folder/r: it has no ending")],
 )  # fmt: skip
 def test_what_cannot_be_reported_is_refused_in_words(
     run: Recdash, stored: Workspace, folder: Path, arguments: tuple[str, ...], words: str

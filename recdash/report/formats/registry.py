@@ -84,8 +84,9 @@ def form_of(file: Path) -> Form:
     """
     suffix = file.suffix.lower().lstrip(".")
     if suffix not in FORMS:
+        finding = f"'.{suffix}' is no form of a report" if suffix else "it has no ending"
         fix = f"Name a file with one of: {', '.join(f'.{form}' for form in FORMS)}."
-        raise InputError(Problem("unknown-form", str(file), f"'.{suffix}' is no form of a report", fix))
+        raise InputError(Problem("unknown-form", str(file), finding, fix))
     if suffix == "pdf":
         from recdash.report.formats.pdf import check_browser
 
@@ -103,5 +104,5 @@ def write(document: Document, form: Form, file: Path) -> int:
         return file.write_bytes(content)
     except OSError as error:
         message = f"it cannot be written ({error.strerror})"
-        fix = "Name a file in a folder of yours."
+        fix = "Name another file, in a folder that exists and may be written to."
         raise InputError(Problem("not-written", str(file), message, fix)) from error
