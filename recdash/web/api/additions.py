@@ -151,8 +151,8 @@ class AdditionJobs:
         again if its answer was lost, starts nothing: the first job is returned, as far as it is now.
 
         Raises Forbidden unless the person is an editor, NotFound and InputError for files that are not
-        there, InputError for a key that began another addition, and Refused if too many additions of this
-        token are being stored.
+        there, InputError for a key that began another addition, Refused if too many additions of this token
+        are being stored, and RuntimeError if no thread can be started.
         """
         workspace.person.must_be("editor")
         with self._lock:
@@ -170,9 +170,9 @@ class AdditionJobs:
                 raise Refused(429, "Too many additions at once", words, again_after=5)
             needed, sha256 = frozenset(files), asked.sha256()
             job = AdditionJob(token_hex(8), session, self._clock(), uploads=needed, key=key, sha256=sha256)
-            self._jobs[job.id] = job
-        work = partial(self._store, job, workspace, session, asked, files)
-        Thread(target=work, name="addition", daemon=True).start()
+            work = partial(self._store, job, workspace, session, asked, files)
+            Thread(target=work, name="addition", daemon=True).start()
+            self._jobs[job.id] = job  # only now: without a thread it would be running for good
         return job
 
     def _begun_with(self, session: str, key: str, asked: NewAddition) -> AdditionJob | None:

@@ -20,6 +20,7 @@ from recdash.service import Workspace
 from recdash.service.catalog.intake_job import JOBS
 from recdash.store import open_store
 from recdash.web.api.actions import MOST_BODY
+from recdash.web.api.additions import MOST_RUNNING
 from recdash.web.api.uploads import KEPT_SECONDS, LastUses
 from recdash.web.received_files import ReceivedFiles
 
@@ -315,6 +316,23 @@ def test_a_request_that_began_nothing_leaves_its_key_free(api: Api) -> None:
     body = {"experiment": "films", "files": [{"upload": upload}]}
     assert add(api, "a key", **body).status == 422
     send(api, upload, 0, FILES["truth.csv"])
+    assert finished(api, json.loads(add(api, "a key", **body).text)["id"])["state"] == "stored"
+
+
+def test_an_addition_whose_thread_cannot_start_is_none(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"experiment": "films", "files": [{"upload": sent(api, "truth.csv")}]}
+    start = Thread.start
+
+    def starting(thread: Thread) -> None:
+        if thread.name == "addition":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(Thread, "start", starting)
+        for _ in range(MOST_RUNNING + 1):  # not one of them counts as running
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                add(api, "a key", **body)
     assert finished(api, json.loads(add(api, "a key", **body).text)["id"])["state"] == "stored"
 
 
