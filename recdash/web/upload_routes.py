@@ -7,6 +7,7 @@ person whose page it is.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
@@ -73,8 +74,12 @@ class UploadRoutes:
 
     async def receive(self, request: Request) -> Response:
         """Writes the bytes of a request as they arrive; what arrived before a lost connection counts."""
-        file = self._file(request)
-        return _state(file, 200 if await continue_with(file, request) else 409)
+        file, offset = self._file(request), offset_of(request)
+        if offset is None:
+            raise Refused(
+                400, "Not understood", f"The header {OFFSET.title()} must say how many bytes came before."
+            )
+        return _state(file, 200 if await continue_with(file, request, offset) else 409)
 
     async def remove(self, request: Request) -> Response:
         path = request.path_params
@@ -85,12 +90,18 @@ class UploadRoutes:
         return self.files.find(request.path_params["session"], request.path_params["file"])
 
 
-async def continue_with(file: ReceivedFile, request: Request) -> bool:
+def offset_of(request: Request) -> int | None:
+    """Returns how many bytes precede those of a request; None if it does not say so."""
+    offset = request.headers.get(OFFSET, "")
+    return int(offset) if re.fullmatch(r"[0-9]{1,20}", offset) else None
+
+
+async def continue_with(file: ReceivedFile, request: Request, offset: int) -> bool:
     """Writes the bytes of a request to the end of a file as they arrive, and returns whether they continue
     it; those with another offset are not written.
     """
     number = await run_in_threadpool(file.take_over)
-    if request.headers.get(OFFSET) != str(file.received):
+    if offset != file.received:
         return False
     waiting = bytearray()
     try:

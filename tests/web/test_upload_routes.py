@@ -79,13 +79,22 @@ def test_a_file_is_announced_sent_in_parts_and_complete(server: Server) -> None:
     assert (file.name, file.owner, file.path.read_bytes()) == ("als.csv", "key holder", CONTENT)
 
 
-@pytest.mark.parametrize("offset", ["0", "7", "9", "-1", "", "many"])
+@pytest.mark.parametrize("offset", ["0", "7", "9", "9" * 20])
 def test_a_part_that_does_not_continue_the_file_adds_nothing(server: Server, offset: str) -> None:
     path = server.begun()
     server.send(path, 0, CONTENT[:8])
     assert received(server.ask("PATCH", path, b"xxxx", upload_offset=offset)) == (409, 8)
     assert received(server.ask("GET", path)) == (200, 8)
     assert received(server.send(path, 8, CONTENT[8:])) == (200, len(CONTENT))
+
+
+@pytest.mark.parametrize("headers", [{}, *({"upload_offset": text} for text in ("", "-1", "many", "9" * 21))])
+def test_a_part_without_an_offset_is_refused(server: Server, headers: dict[str, str]) -> None:
+    path = server.begun()
+    refused = server.ask("PATCH", path, CONTENT, **headers)
+    assert refused.status == 400
+    assert "The header Upload-Offset must say how many bytes came before" in refused.text
+    assert received(server.ask("GET", path)) == (200, 0)
 
 
 def test_what_arrived_before_the_connection_was_lost_counts(server: Server) -> None:

@@ -18,15 +18,22 @@ from recdash.service import Workspace
 from recdash.web.api.additions import KEY, LONGEST_KEY, AdditionJobs, NewAddition
 from recdash.web.api.answers import json_answer
 from recdash.web.api.parameters import Parameters
+from recdash.web.api.problems import problems_answer
 from recdash.web.api.uploads import NewUpload, Uploads
 from recdash.web.api.validation import invalid
 from recdash.web.plain_pages import Refused
 from recdash.web.received_files import ReceivedFile
-from recdash.web.upload_routes import OFFSET
+from recdash.web.upload_routes import OFFSET, offset_of
 from recdash.web.visitor import VISITOR, read_visitor
 
 MOST_BODY = 2**18
 """The maximum number of bytes of a JSON body."""
+NO_OFFSET = Problem(
+    "bad-request",
+    f"header {OFFSET.title()}",
+    "it is missing, or no number of bytes",
+    "Send how many bytes of the file were received; GET of the same address says it.",
+)
 Handler = Callable[[Request], Awaitable[Response]]
 Body = TypeVar("Body", bound=Parameters)
 
@@ -68,7 +75,8 @@ class Actions:
                 upload,
                 f"Send the bytes that follow those received; the header {OFFSET.title()} counts these",
                 self.receive,
-                f"{state} With another offset than the bytes received: status 409, and the state.",
+                f"{state} With another offset than the bytes received: status 409, and the state. "
+                "Without one: status 400.",
                 takes_bytes=True,
             ),
             Action("DELETE", upload, "Delete a file that was sent", self.remove, "Nothing.", status=204),
@@ -102,9 +110,10 @@ class Actions:
         return _state(self._found(request))
 
     async def receive(self, request: Request) -> Response:
-        self._must_be_editor(request)
-        session, file_id = session_of(request), request.path_params["upload"]
-        file, continues = await self._uploads.receive(session, file_id, request)
+        file_id, offset = self._found(request).id, offset_of(request)
+        if offset is None:
+            return problems_answer(400, [NO_OFFSET])
+        file, continues = await self._uploads.receive(session_of(request), file_id, request, offset)
         return _state(file, 200 if continues else 409)
 
     async def remove(self, request: Request) -> Response:

@@ -100,13 +100,16 @@ class Uploads:
         await self._verify(session, begun)
         return begun
 
-    async def receive(self, session: str, file_id: str, request: Request) -> tuple[ReceivedFile, bool]:
-        """Returns a file after the bytes of a request, and whether they continue it.
+    async def receive(
+        self, session: str, file_id: str, request: Request, offset: int
+    ) -> tuple[ReceivedFile, bool]:
+        """Returns a file after the bytes of a request, and whether they continue it: ``offset`` is how many
+        precede them.
 
         Raises NotFound, and InputError if the file is complete and has another hash; it is deleted then.
         """
         file = self.find(session, file_id)
-        continues = await continue_with(file, request)
+        continues = await continue_with(file, request, offset)
         self._uses.note(session)
         if continues:
             await self._verify(session, file)

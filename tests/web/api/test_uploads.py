@@ -109,6 +109,22 @@ def test_a_file_continues_where_a_connection_was_lost(api: Api, files: ReceivedF
     assert len(on_disk(files)) == 1
 
 
+@pytest.mark.parametrize("headers", [{}, {"upload-offset": "many"}])
+def test_bytes_without_an_offset_are_refused(api: Api, headers: dict[str, str]) -> None:
+    upload = begun(api, "als.csv", b"lists")["id"]
+    refused = api.ask(f"/uploads/{upload}", "editor", "PATCH", headers=headers, parts=[b"lists"])
+    assert refused.status == 400
+    assert problems(refused) == [
+        {
+            "code": "bad-request",
+            "place": "header Upload-Offset",
+            "finding": "it is missing, or no number of bytes",
+            "fix": "Send how many bytes of the file were received; GET of the same address says it.",
+        }
+    ]
+    assert api.json(f"/uploads/{upload}", "editor")["received"] == 0
+
+
 def test_bytes_with_another_hash_are_deleted(api: Api, files: ReceivedFiles) -> None:
     upload = begun(api, "als.csv", b"right")["id"]
     refused = send(api, upload, 0, b"wrong")
