@@ -133,6 +133,8 @@ class VerdictEvidence:
             return []
         against, over_replicates = self.comparison.against, self.over_replicates
         better = {pair.candidate for pair in against if finding(pair, over_replicates) == "better"}
+        if self.leader.candidate not in better or len(better) < 2:
+            return []  # without a test of all candidates with each other
         return [
             pair
             for pair in self.comparison.among
@@ -225,7 +227,7 @@ def without_blocked(source: Source, comparison: Comparison) -> tuple[Comparison,
     rest = tuple(run for run in query.runs if run not in blocked)
     if not blocked or not rest:
         return comparison, {}
-    own = compare(source, replace(query, runs=rest), among=bool(comparison.among))
+    own = compare(source, replace(query, runs=rest), among=comparison.find_among is not None)
     why = {run: f"{problem.found}. {problem.fix}".rstrip(". ") for run, problem in blocked.items()}
     return replace(own, query=query, apart={**own.apart, **why}), blocked
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import combinations
 from math import inf, nan
 from typing import TypeVar
@@ -90,28 +90,37 @@ def are_identical(n_users: int, wins: int, losses: int) -> bool:
 class Comparison:
     """Runs compared with a baseline by one metric at one k; each pair over the users that its runs share.
 
-    ``pairs``: the baseline with each candidate, best first, then the candidates with each other. ``apart``:
-    {run id: why the run has no difference from the baseline}.
+    ``against``: the pairs of the baseline with each candidate, best first. ``apart``: {run id: why the run
+    has no difference from the baseline}. ``find_among`` returns the pairs of candidates with each other; None
+    if they are not to be compared.
     """
 
     query: ComparisonQuery
     names: Mapping[str, str]
-    pairs: tuple[Pair, ...]
+    against: tuple[Pair, ...]
     apart: Mapping[str, str]
+    find_among: Callable[[], tuple[Pair, ...]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def lower_is_better(self) -> bool:
         return define(self.query.metric).lower_is_better
 
     @cached_property
-    def against(self) -> tuple[Pair, ...]:
-        """Returns the pairs of the baseline with each candidate, best first."""
-        return tuple(pair for pair in self.pairs if pair.baseline == self.query.baseline)
-
-    @cached_property
     def among(self) -> tuple[Pair, ...]:
-        """Returns the pairs of candidates with each other."""
-        return tuple(pair for pair in self.pairs if pair.baseline != self.query.baseline)
+        """Returns the pairs of candidates with each other, tested once they are read: of eight candidates
+        they are four fifths of all pairs, and a recommendation reads them only if two candidates may win.
+        """
+        return () if self.find_among is None else self.find_among()
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Returns all pairs, first those with the baseline."""
+        return (*self.against, *self.among)
+
+    @property
+    def is_empty(self) -> bool:
+        """Returns whether there is no pair."""
+        return not (self.against or self.among)
 
     def to(self, run: str) -> Pair | None:
         """Returns the run's pair with the baseline; None if the run has no such pair."""
@@ -124,31 +133,42 @@ def compare(source: Source, query: ComparisonQuery, *, among: bool = True) -> Co
     The differences from the baseline are corrected as one family, those among candidates as another;
     ``among=False`` leaves the latter out. Raises InputError for a metric without a value per user.
     """
-    baseline, terms, lower = query.baseline, query.terms, define(query.metric).lower_is_better
+    baseline, lower = query.baseline, define(query.metric).lower_is_better
     values = {run: source.values(run, query.metric, query.k) for run in query.shown}
-    candidates = query.runs
-
-    def judged(run_pairs: Iterable[tuple[str, str]]) -> list[Pair]:
-        pairs = {
-            (base, run): pair_of(
-                base, run, values[base], values[run], lower_is_better=lower, level=terms.level
-            )
-            for base, run in run_pairs
-        }
-        one_truth = {
-            runs: pair
-            for runs, pair in pairs.items()
-            if pair and not _n_rated_otherwise(pair.base_values, pair.values)
-        }
-        return list(judge_family(one_truth, terms).values())
-
-    against = judged((baseline, run) for run in candidates)
-    others = judged(combinations(candidates, 2)) if among else []
+    against = _judged(query, values, ((baseline, run) for run in query.runs))
     against.sort(key=lambda pair: pair.paired.mean if lower else -pair.paired.mean)
     paired = {pair.candidate for pair in against}
-    unpaired = [run for run in candidates if run not in paired]
+    unpaired = [run for run in query.runs if run not in paired]
     apart = {run: _why_apart(source, values, run, baseline, query.metric) for run in unpaired}
-    return Comparison(query, source.names, (*against, *others), apart)
+    find_among = partial(_pairs_among, source, query) if among else None
+    return Comparison(query, source.names, tuple(against), apart, find_among)
+
+
+def _pairs_among(source: Source, query: ComparisonQuery) -> tuple[Pair, ...]:
+    """Returns the pairs of the query's candidates with each other. It asks for their values again, as a
+    comparison that held them would keep them in memory as long as it is remembered itself.
+    """
+    values = {run: source.values(run, query.metric, query.k) for run in query.runs}
+    return tuple(_judged(query, values, combinations(query.runs, 2)))
+
+
+def _judged(
+    query: ComparisonQuery,
+    values: Mapping[str, UserValues | None],
+    run_pairs: Iterable[tuple[str, str]],
+) -> list[Pair]:
+    """Returns the pairs (baseline, candidate) judged as one family, without those that cannot be compared."""
+    terms, lower = query.terms, define(query.metric).lower_is_better
+    pairs = {
+        (base, run): pair_of(base, run, values[base], values[run], lower_is_better=lower, level=terms.level)
+        for base, run in run_pairs
+    }
+    one_truth = {
+        runs: pair
+        for runs, pair in pairs.items()
+        if pair and not _n_rated_otherwise(pair.base_values, pair.values)
+    }
+    return list(judge_family(one_truth, terms).values())
 
 
 @dataclass(frozen=True)
@@ -164,11 +184,11 @@ class UnjudgedPair:
     values: UserValues
     lower_is_better: bool = False
 
-    @property
+    @cached_property
     def base_value(self) -> float:
         return float(self.base_values.values.mean())
 
-    @property
+    @cached_property
     def value(self) -> float:
         return float(self.values.values.mean())
 

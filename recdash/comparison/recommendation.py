@@ -760,6 +760,8 @@ def _beats(case: CandidateCase, other: CandidateCase) -> bool:
     share.
     """
     first, second = case.pair.candidate, other.pair.candidate
+    if first == second:
+        return False
     word = {(first, second): "worse", (second, first): "better"}
     return any(
         pair.judged.word == word.get((pair.baseline, pair.candidate))

@@ -122,7 +122,7 @@ def changes(
     answer open where a candidate is inconclusive, as in those of wording 11 and older, rather than where the
     rules recommend to collect more data.
     """
-    if not today.evidence.comparison.pairs:
+    if today.evidence.comparison.is_empty:
         return []
     again = recommendation or partial(_recommend, source, same_users=same_users, tells_control=opened)
     other_users = _under_other_rule(source, today, users, opened=opened) if same_users else None
@@ -194,7 +194,7 @@ def _if_any(recommendation: Recommend, query: ComparisonQuery) -> Recommendation
         other = recommendation(query)
     except InputError:
         return None
-    return other if other.evidence.comparison.pairs else None
+    return None if other.evidence.comparison.is_empty else other
 
 
 def is_same_answer(today: Recommendation, other: Recommendation) -> bool:

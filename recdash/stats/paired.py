@@ -6,6 +6,7 @@ Letters in shapes: ``n`` users.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,14 +36,27 @@ class Paired:
     n: int
     mean: float
     sd: float
-    low: float
-    high: float
     p: float
     wins: int
     ties: int
     losses: int
     level: float = LEVEL
     method: Method = field(default_factory=Unknown, compare=False, repr=False)
+
+    @property
+    def low(self) -> float:
+        return self._interval[0]
+
+    @property
+    def high(self) -> float:
+        return self._interval[1]
+
+    @cached_property
+    def _interval(self) -> tuple[float, float]:
+        """Returns both ends, computed once they are read: Gaffke's interval takes as long as all else about
+        a pair, and of the two levels of a judged difference most pages read one or none.
+        """
+        return self.method.interval(self.level)
 
     @property
     def excludes_zero(self) -> bool:
@@ -74,10 +88,7 @@ class Paired:
 
     def at(self, level: float) -> Paired:
         """Returns the same difference with its interval at another level."""
-        if level == self.level:
-            return self
-        low, high = self.method.interval(level)
-        return replace(self, low=low, high=high, level=level)
+        return self if level == self.level else replace(self, level=level)
 
 
 def paired_difference(
@@ -103,14 +114,15 @@ def paired_difference(
     sd = _spread(difference, mean)
     binary = bound is not None and all_zero_or(candidate, bound) and all_zero_or(baseline, bound)
     method = method_for(difference[difference != 0], n, mean, sd, bound, binary=binary)
-    low, high = method.interval(level)
-    return Paired(n, mean, sd, low, high, method.p, wins, n - wins - losses, losses, level, method)
+    return Paired(n, mean, sd, method.p, wins, n - wins - losses, losses, level, method)
 
 
 def differences(candidate: Floats, baseline: Floats) -> Floats:
     """Returns [n] candidate minus baseline, with 0 for differences that are only rounding errors."""
     difference: Floats = candidate - baseline
-    difference[np.abs(difference) < TIE] = 0.0
+    is_tie = np.abs(difference) < TIE
+    if np.count_nonzero(is_tie) + np.count_nonzero(difference) > len(difference):
+        difference[is_tie] = 0.0  # rare, and half of the time where every user without a difference is set
     return difference
 
 

@@ -6,20 +6,22 @@ above and not significant.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 
-from recdash.comparison import ComparisonQuery, Margin, Terms, compare
+from recdash.comparison import ComparisonQuery, Margin, Terms, compare, pairs
 from recdash.comparison.case_table import case_table
+from recdash.comparison.pairs import pair_of
 from recdash.comparison.recommendation import Recommendation, open_guardrails, recommend, untested_rivals
 from recdash.comparison.sensitivity import changes
 from recdash.comparison.wording import plain
 from recdash.domain.results import AbTestElsewhere, OnlineLift, Slice
 from recdash.errors import Problem
+from recdash.stats import Paired, judge
 
 BEST = CLEAR + run(0.02, wins=120, losses=40)
 """20 % above Popular, and significantly above ``CLEAR``."""
@@ -850,3 +852,65 @@ def test_older_reports_tell_only_losses_against_another_run() -> None:
     former = recommendation(table, tells_control=False)
     assert told(former)[-1] == "But no A/B test has confirmed it yet."
     assert former.cases[0].words == "Better offline, not tested online"
+
+
+def count_pairs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Returns a list that grows by (baseline, candidate) with each paired difference."""
+    tested: list[tuple[str, str]] = []
+
+    def counted(baseline: str, candidate: str, *values: Any, **rules: Any) -> Any:
+        tested.append((baseline, candidate))
+        return pair_of(baseline, candidate, *values, **rules)
+
+    monkeypatch.setattr(pairs, "pair_of", counted)
+    return tested
+
+
+def test_candidates_are_not_compared_with_each_other_where_none_may_win(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of four candidates there are 4 pairs with the baseline and 6 others."""
+    tested = count_pairs(monkeypatch)
+    found = recommendation(Table({"Popular": BASE, "A": LOSS, "B": LOSS, "C": LOSS, "D": LOSS}))
+    assert found.action == "keep"
+    assert tested == [("Popular", name) for name in "ABCD"]
+    assert len(found.evidence.comparison.pairs) == 4 + 6
+
+
+def test_candidates_are_compared_with_each_other_where_two_may_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, however often the pairs are read."""
+    tested = count_pairs(monkeypatch)
+    found = recommendation(Table({"Popular": BASE, "ALS": CLEAR, "EASE": BEST, "Tower": LOSS}))
+    assert (found.action, found.run) == ("ship", "EASE")
+    assert sorted(tested[3:]) == [("ALS", "EASE"), ("ALS", "Tower"), ("EASE", "Tower")]
+    assert found.evidence.comparison.among == found.evidence.comparison.pairs[3:]
+    assert len(tested) == 6
+
+
+@dataclass
+class CountedIntervals:
+    """A method of which every interval is counted: the level of each."""
+
+    levels: list[float]
+    name: str = "counted"
+    p: float = 0.01
+
+    def interval(self, level: float) -> tuple[float, float]:
+        self.levels.append(level)
+        return 1.0, 2.0
+
+    def p_beyond(self, margin: float) -> float:
+        return margin
+
+
+def test_an_interval_is_computed_once_and_only_if_it_is_read() -> None:
+    """By Holm, the smaller p of two is tested at 97.5 %: 1 − 0.05 / 2."""
+    method = CountedIntervals([])
+    paired = Paired(50, 1.5, 1.0, method.p, wins=30, ties=10, losses=10, method=method)
+    weaker = Paired(50, 1.5, 1.0, 0.2, wins=30, ties=10, losses=10, method=CountedIntervals([]))
+    judged, _ = judge([paired, weaker])
+    assert method.levels == []
+    assert (judged.word, judged.corrected.low, judged.corrected.high) == ("better", 1.0, 2.0)
+    assert method.levels == [0.975]
+    assert (judged.paired.low, judged.paired.level) == (1.0, 0.95)
+    assert method.levels == [0.975, 0.95]

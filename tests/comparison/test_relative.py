@@ -11,11 +11,13 @@ from recdash.comparison.candidate_case import CandidateCase, percent_of, rail_am
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.stats import Paired, judge
+from recdash.stats.sparse import StudentT
 
 
 def pair(base: float, mean: float, half: float) -> Pair:
     """Returns a difference of ``mean`` ± ``half`` from a baseline of ``base``."""
-    paired = Paired(100, mean, 0.1, mean - half, mean + half, 0.001, wins=60, ties=20, losses=20)
+    method = StudentT(100, mean, half / 1.984217)  # 97.5 % of Student's t with 99 degrees of freedom
+    paired = Paired(100, mean, 0.1, 0.001, wins=60, ties=20, losses=20, method=method)
     (judged,) = judge([paired], "off", margins=[0.0])
     return Pair("base", "als", base, base + mean, judged)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, isnan, nan
+from math import inf, isnan
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from recdash.comparison.pairs import Pair, judge_family, pair_of
 from recdash.comparison.query import Terms
 from recdash.comparison.relative import percent_interval
 from recdash.domain.results import UserValues
+from recdash.stats.sparse import StudentT, Unknown
 
 N = 40
 
@@ -61,7 +62,10 @@ def test_the_interval_of_a_loss_of_everything_covers_the_true_loss() -> None:
 
 def test_a_difference_is_never_larger_than_the_metric() -> None:
     pair = judged(FEW_HITS, np.zeros(N))
-    wide = replace(pair, judged=replace(pair.judged, corrected=replace(pair.paired, low=-1.2, high=1.3)))
+    # ± 1.25 around 0.05: 97.5 % of Student's t with 39 degrees of freedom is 2.0227
+    beyond = replace(pair.paired, method=StudentT(N, 0.05, 1.25 / 2.0227))
+    assert (beyond.low, beyond.high) == pytest.approx((-1.2, 1.3), abs=1e-4)
+    wide = replace(pair, judged=replace(pair.judged, corrected=beyond))
     assert wide.interval == (-1.0, 1.0)
 
 
@@ -69,9 +73,8 @@ def test_without_a_known_bound_or_an_interval_nothing_is_cut() -> None:
     pair = judged(FEW_HITS, np.zeros(N), bound=None)
     assert pair.bound == inf
     missing = judged(FEW_HITS, np.zeros(N))
-    unknown = replace(
-        missing, judged=replace(missing.judged, corrected=replace(missing.paired, low=nan, high=nan))
-    )
+    without = replace(missing.paired, method=Unknown())
+    unknown = replace(missing, judged=replace(missing.judged, corrected=without))
     assert all(map(isnan, unknown.interval))
 
 

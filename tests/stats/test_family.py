@@ -175,7 +175,7 @@ def test_a_tie_may_need_fewer_users_than_a_difference() -> None:
 @pytest.mark.parametrize(("mean", "margin"), [(0.0, 0.1), (0.01, 0.1), (0.05, 0.0), (0.08, 0.1)])
 def test_so_many_users_settle_it_in_four_of_five_tries(mean: float, margin: float) -> None:
     """1,000 experiments with as many users as were asked for, drawn around the difference that was seen."""
-    seen = Paired(50, mean, 1.0, -1.0, 1.0, 0.5, 0, 0, 0, method=StudentT(50, mean, 1.0 / 50**0.5))
+    seen = Paired(50, mean, 1.0, 0.5, 0, 0, 0, method=StudentT(50, mean, 1.0 / 50**0.5))
     n = required_users(seen, margin)
     assert n is not None
     rng = np.random.default_rng(11)
@@ -188,7 +188,7 @@ def test_so_many_users_settle_it_in_four_of_five_tries(mean: float, margin: floa
 
 def test_a_tie_at_zero_needs_room_for_both_ends_of_the_interval() -> None:
     """Each end leaves the margin in one of ten tries: (1.96 + 1.28)² / 0.1²."""
-    seen = Paired(50, 0.0, 1.0, -1.0, 1.0, 0.5, 0, 0, 0, method=StudentT(50, 0.0, 1.0 / 50**0.5))
+    seen = Paired(50, 0.0, 1.0, 0.5, 0, 0, 0, method=StudentT(50, 0.0, 1.0 / 50**0.5))
     assert required_users(seen, 0.1) == pytest.approx((1.959964 + 1.281552) ** 2 / 0.01, abs=1)
 
 

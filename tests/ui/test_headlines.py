@@ -21,6 +21,7 @@ from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
 from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
 from recdash.stats import Paired, judge, paired_difference
+from recdash.stats.sparse import StudentT
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
@@ -32,7 +33,8 @@ def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100) -> Pair
     """A run with ``mean`` above a baseline of 0.2, ± ``half``: sd and p are those of that interval."""
     t = 1.984217  # 97.5 % of Student's t with 99 degrees of freedom
     sd = half / t * 10
-    one = Paired(n, mean, sd, mean - half, mean + half, 0.5, wins=40, ties=30, losses=30)
+    method = StudentT(100, mean, sd / 10)
+    one = Paired(n, mean, sd, 0.5, wins=40, ties=30, losses=30, method=method)
     (judged,) = judge([one], "off", margins=[margin])
     return Pair("p", "a", 0.2, 0.2 + mean, judged)
 

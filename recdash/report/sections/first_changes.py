@@ -112,7 +112,7 @@ class OtherQuestions:
             comparison = compare(source, query)
         except InputError:
             return None
-        if not comparison.pairs:
+        if comparison.is_empty:
             return None
         return decide(gather_evidence(source, comparison, intervals=False, same_users=False))
 
