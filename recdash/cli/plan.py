@@ -257,9 +257,12 @@ def _told(read: MetricBaselines, primary: str, baseline: Baseline) -> Iterator[P
     yield from (part.notice(list(read.users)) for part in read.removed)
     values = f"mean {numbers.three(baseline.mean)}, standard deviation {numbers.three(baseline.std_dev)}"
     users = "" if read.n_users is None else f"{numbers.users(read.n_users)} "
-    left_out = ", ".join(f"{variant} {n:,}" for variant, n in read.other_users.items())
-    finding = f"{primary} of {users}({read.control}): {values}"
-    yield Problem("baseline", "baseline", finding, f"Not used: {left_out}." if left_out else "")
+    others = ", ".join(f"{variant} {n:,}" for variant, n in read.other_users.items())
+    rest = f"Left out: {others}." if others else ""
+    if read.attributes:
+        columns = listed(list(read.attributes), joint="or")
+        rest = f"If {columns} has the variants, give --columns variant=COLUMN and --control NAME."
+    yield Problem("baseline", "baseline", f"{primary} of {users}({read.control}): {values}", rest)
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 ALL_USERS = "all users"
 """The variant of the users of a table without variants."""
-OF_RESULTS = frozenset({"metrics-proposed", "single-variant"})
-"""The codes of notices about lifts, which a baseline does not have."""
+IRRELEVANT = frozenset({"metrics-proposed", "single-variant", "naive-times"})
+"""The codes of notices about lifts, which a baseline does not have, and about hours, which change no pace."""
+MOST_VARIANTS = 50
+"""A column of more texts has no variants."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class MetricBaselines:
     """The baselines of the metrics of an earlier test or of a table: those of the users of its control.
 
     ``users`` is the number of counted users per variant, empty if unknown. A table without variants has one,
-    ALL_USERS. ``crossover`` is the number of users with multiple exposures, who are excluded, and ``removed``
-    is what the rules excluded.
+    ALL_USERS; ``attributes`` are its columns of text, one of which may have the variants. ``crossover`` is
+    the number of users with multiple exposures, who are excluded, and ``removed`` is what the rules excluded.
     """
 
     baselines: Mapping[str, Baseline]
@@ -41,6 +43,7 @@ class MetricBaselines:
     crossover: int = 0
     removed: tuple[Removed, ...] = ()
     notices: tuple[Problem, ...] = ()
+    attributes: tuple[str, ...] = ()
 
     def of(self, metric: str) -> Baseline:
         """Returns the baseline of a metric. Raises UnknownName for one that is not here."""
@@ -91,7 +94,7 @@ def baselines_of(results: AnalysedTest, sample: SampleSummary | None) -> MetricB
         for name, (metric, arms) in results.source.measured.items()
         if control in arms
     }
-    notices = tuple(notice for notice in results.notices if notice.code not in OF_RESULTS)
+    notices = tuple(notice for notice in results.notices if notice.code not in IRRELEVANT)
     crossover = results.health.crossover
     return MetricBaselines(baselines, control, results.users, pace, crossover, results.removed, notices)
 
@@ -125,7 +128,11 @@ def read_baselines(
     results = replace(results, notices=(*logs.notices, *results.notices))
     users = counted.source.users
     assert users is not None  # noqa: S101 - aggregated data have no users, but these are sessions
-    return baselines_of(with_source(results, counted.source), summarise(users))
+    read = baselines_of(with_source(results, counted.source), summarise(users))
+    if control != ALL_USERS:
+        return read
+    texts = {name: segment.labels for name, segment in users.segments.items()}
+    return replace(read, attributes=tuple(name for name in texts if len(texts[name]) <= MOST_VARIANTS))
 
 
 def _baseline(metric: OnlineMetric, arm: Any, users_per_day: float | None) -> Baseline:

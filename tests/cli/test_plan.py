@@ -169,7 +169,7 @@ def test_a_table_of_an_earlier_test_gives_those_of_its_control(run: Recdash) -> 
     assert read["baseline"]["left_out"] == {"other_variants": {"new": 100}, "crossover": 0, "removed": []}
     told = run(*ORDERS, "--baseline", "test.csv").stderr
     assert "orders of 100 users (control)" in told
-    assert "Not used: new 100." in told
+    assert "Left out: new 100." in told
 
 
 def test_the_control_of_the_table_can_be_named(run: Recdash) -> None:
@@ -182,6 +182,18 @@ def test_the_control_of_the_table_can_be_named(run: Recdash) -> None:
     read = as_json(run, *ORDERS, "--baseline", "test.csv", "--control", "red")
     assert said_without_notices(read) == facts_of(frame[frame["variant"] == "red"], "red")
     assert read["baseline"]["left_out"]["other_variants"] == {"blue": 60, "tan": 50}
+
+
+def test_a_column_that_may_have_the_variants_is_told(run: Recdash) -> None:
+    """Without it the users of all variants count, those of the new one too."""
+    write_users("test.csv", gruppe=["alt", "neu"] * 100)
+    told = run(*ORDERS, "--baseline", "test.csv").stderr
+    assert "orders of 200 users (all users)" in told
+    assert "If gruppe has the variants, give --columns variant=COLUMN and --control NAME." in told
+    named = ("--columns", "variant=gruppe", "--control", "alt")
+    told = run(*ORDERS, "--baseline", "test.csv", *named).stderr
+    assert "orders of 100 users (alt)" in told
+    assert "has the variants" not in told
 
 
 def test_what_is_left_out_of_a_baseline_is_told(run: Recdash) -> None:

@@ -18,6 +18,8 @@ from standing_clock import StandingClock
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound, UnknownName
+from recdash.ingest import Limits
+from recdash.ingest.isolation import isolated_reader
 from recdash.online.metrics import OnlineMetric
 from recdash.online.plan import AnalysisPlan
 from recdash.online.rules import USUAL
@@ -341,6 +343,21 @@ def test_a_table_gives_the_baselines_that_its_stored_test_has(space: Workspace, 
     orders = orders_of_400().query("variant == 'new'")["orders"]
     assert of_new.of("orders").mean == pytest.approx(orders.mean())
     assert (of_new.n_users, of_new.other_users) == (200, {"control": 200})
+
+
+def test_a_file_with_a_baseline_is_read_in_a_process_with_limits(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = Workspace(space.store, limits=Limits(read_seconds=60))
+    file = orders_of_400().to_csv(index=False).encode()
+    assert limited.plans.read_baselines(file).n_users == 200
+
+    def refuse(*_: object) -> None:
+        raise BlockingIOError
+
+    monkeypatch.setattr(isolated_reader.FORK_SERVER, "fork", refuse)
+    with pytest.raises(InputError, match="no process can be created"):
+        limited.plans.read_baselines(file)
 
 
 def test_a_metric_whose_denominator_is_zero_has_no_baseline(space: Workspace, shop: str) -> None:

@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import MadeOnce, Open, at_once, link, lists, markup, passed, press, said, store, warned
+from app_pages import (
+    MadeOnce,
+    Open,
+    at_once,
+    link,
+    lists,
+    markup,
+    passed,
+    press,
+    put,
+    said,
+    store,
+    warned,
+)
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.ab_over_time import LiftPoint
@@ -27,7 +40,7 @@ from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.online.metrics import MetricRole
-from recdash.online.plan import AnalysisPlan, days_needed, users_needed
+from recdash.online.plan import AnalysisPlan, Baseline, days_needed, users_needed
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import day_labels, novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
@@ -811,9 +824,8 @@ def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown:
     app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
     app.selectbox(key=f"{form}-kind").select("stored").run()
     app.selectbox(key=f"{form}-metric-{earlier.id}").select("session_watch_time").run()
-    assert any(
-        markdown(f"Its control: mean {numbers.three(baseline.mean)}") in text.value for text in app.caption
-    )
+    said_of_it = f"Control (control, 200 users): mean {numbers.three(baseline.mean)}"
+    assert any(markdown(said_of_it) in text.value for text in app.caption)
     app.number_input(key=f"{form}-effect").set_value(5.0)
     press(app, "Store plan")
     (history,) = workspace.plans.all(experiment.id)
@@ -822,6 +834,78 @@ def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown:
     assert plan.users == users_needed(baseline, 0.05)
     assert baseline.users_per_day is not None
     assert plan.days == days_needed(plan.users, baseline.users_per_day)
+
+
+def table_of_users(**columns: Any) -> pd.DataFrame:
+    """200 users in two variants: 0, 1 or 2 orders in turn, over a week."""
+    days = [f"2026-03-{2 + user % 7:02d}" for user in range(USERS)]
+    base = {"user_id": range(USERS), "arm": ["red", "blue"] * (USERS // 2), "start_ts": days}
+    return pd.DataFrame({**base, "orders": [user % 3 for user in range(USERS)], **columns})
+
+
+def with_file(workspace: Workspace, shown: Open, table: pd.DataFrame) -> tuple[AppTest, str, str]:
+    """The form of a plan in a new experiment with a file as its baseline; with its key, and that of its
+    experiment.
+    """
+    experiment = workspace.experiments.create("Shop")
+    app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
+    passed(app.selectbox(key=f"{form}-kind").select("file").run())
+    put(app, f"{form}-file", "earlier.csv", table.to_csv(index=False).encode())
+    return passed(app.run()), form, experiment.id
+
+
+def box(app: AppTest, label: str) -> Any:
+    return next(box for box in [*app.selectbox, *app.text_input] if box.label == label)
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption)
+
+
+def test_a_plan_takes_the_baseline_of_a_file(workspace: Workspace, shown: Open) -> None:
+    table = table_of_users()
+    app, form, experiment = with_file(workspace, shown, table)
+    assert "No variant is named like a control, so 'blue'" in said(app)
+    passed(box(app, "Control").select("red").run())
+    assert "named like a control" not in said(app)
+    red = table[table["arm"] == "red"]["orders"]
+    # 200 users in 7 days: 29 a day
+    value = f"mean {numbers.three(red.mean())}, standard deviation {numbers.three(red.std())}"
+    sentence = f"Control (red, 100 users): {value}, 29 users a day. Left out: blue (100 users)."
+    assert markdown(sentence) in captions(app)
+    app.number_input(key=f"{form}-effect").set_value(5.0)
+    press(app, "Store plan")
+    (history,) = workspace.plans.all(experiment)
+    plan, baseline = history.current.plan, Baseline(red.mean(), red.std())
+    assert (plan.primary, plan.users) == ("orders", users_needed(baseline, 0.05))
+    assert plan.days == days_needed(plan.users, USERS / 7)
+    assert not workspace.online_tests.all(experiment)
+
+
+def test_the_variants_of_a_file_can_be_chosen(workspace: Workspace, shown: Open) -> None:
+    table = table_of_users().rename(columns={"arm": "gruppe"})
+    app, _, _ = with_file(workspace, shown, table)
+    assert markdown("All 200 users: mean") in captions(app)
+    passed(box(app, "Column of variants").select("gruppe").run())
+    assert markdown("Control (blue, 100 users): mean") in captions(app)
+
+
+def test_the_users_of_a_file_can_be_named(workspace: Workspace, shown: Open) -> None:
+    table = table_of_users().rename(columns={"user_id": "xyz"})
+    app, _, _ = with_file(workspace, shown, table)
+    (error,) = app.error
+    assert "Write below which column has the users" in error.value
+    assert markdown("found: xyz, arm, start_ts, orders.") in error.value
+    assert "columns=" not in error.value
+    passed(box(app, "Column of users").set_value("xyz").run())
+    assert markdown("Control (blue, 100 users): mean") in captions(app)
+
+
+def test_a_metric_of_a_file_without_a_sample_size_is_told(workspace: Workspace, shown: Open) -> None:
+    app, _, _ = with_file(workspace, shown, table_of_users(refunds=0))
+    passed(box(app, "Its metric").select("refunds").run())
+    (warning,) = app.warning
+    assert "No sample size follows from this metric" in warning.value
 
 
 def test_a_wrong_plan_is_told_at_its_form(workspace: Workspace, shown: Open) -> None:

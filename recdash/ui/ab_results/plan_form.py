@@ -7,24 +7,20 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from recdash.domain.records import OnlineTest
-from recdash.errors import RecdashError
-from recdash.formatting import numbers
-from recdash.formatting.html import markdown
-from recdash.formatting.wording import many
 from recdash.online.plan import POWER, AnalysisPlan, Baseline, PlanHistory, with_sample_size
 from recdash.online.plan_texts import guardrails_of, names_of, split_of
+from recdash.ui.ab_results import plan_baseline
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 
-UNKNOWN, RATE, MEAN, STORED = "unknown", "rate", "mean", "stored"
+UNKNOWN, RATE, MEAN, STORED, FILE = "unknown", "rate", "mean", "stored", "file"
 KINDS: Mapping[str, str] = {
     UNKNOWN: "Users are given",
     RATE: "A share of users",
     MEAN: "A mean per user",
     STORED: "A stored A/B test",
+    FILE: "A file",
 }
-MOST_TESTS = 50
 NARROW, WIDE = 190, 390
 COMPUTED = "computed"
 
@@ -37,14 +33,14 @@ class BaselineFields:
     value: float | None
     std_dev: float | None
     users_per_day: float | None
-    stored: Baseline | None = None
-    """The baseline that a stored A/B test gives."""
+    read: Baseline | None = None
+    """The baseline that a stored A/B test or a file gives."""
 
     def baseline(self) -> Baseline | None:
         """Returns the baseline; None if the sample size is given instead."""
-        if self.stored is not None:
+        if self.read is not None:
             pace = self.users_per_day
-            return self.stored if pace is None else replace(self.stored, users_per_day=pace)
+            return self.read if pace is None else replace(self.read, users_per_day=pace)
         if self.kind == UNKNOWN or self.value is None:
             return None
         if self.kind == RATE:
@@ -55,12 +51,16 @@ class BaselineFields:
 def add(view: View) -> None:
     """Draws the form of a new plan, which can compute users and days."""
     form = f"plan-new-{view.experiment.id}"
-    tests = _stored_tests()
+    tests = plan_baseline.stored_tests()
     kinds = {kind: title for kind, title in KINDS.items() if tests or kind != STORED}
     kind = widgets.pick("What is known of the primary metric", kinds, UNKNOWN, f"{form}-kind", width=WIDE)
-    metric, stored = _of_stored_test(form, tests) if kind == STORED else ("", None)
+    metric, read = "", None
+    if kind == STORED:
+        metric, read = plan_baseline.of_stored_test(form, tests)
+    elif kind == FILE:
+        metric, read = plan_baseline.of_file(form)
     with st.form(form, border=False):
-        fields = replace(_baseline(form, kind), stored=stored)
+        fields = replace(_baseline(form, kind, read), read=read)
         texts = _fields(form, AnalysisPlan(metric), has_size=kind == UNKNOWN, suffix=metric)
 
         def store(sent: idempotent_form.Sent) -> None:
@@ -122,53 +122,12 @@ class PlanFields:
         )
 
 
-def _stored_tests() -> dict[str, OnlineTest]:
-    """Returns {id: test} of the newest A/B tests of all experiments."""
-    experiments = workspace().experiments.all()
-    tests = [test for experiment in experiments for test in workspace().online_tests.all(experiment.id)]
-    newest_first = sorted(tests, key=lambda test: test.created, reverse=True)
-    return {test.id: test for test in newest_first[:MOST_TESTS]}
-
-
-def _of_stored_test(form: str, tests: Mapping[str, OnlineTest]) -> tuple[str, Baseline | None]:
-    """Draws the choice of a test and of its metric, and what its control had; returns the name of the metric
-    and the baseline, None if it has none.
-    """
-    names = {experiment.id: experiment.name for experiment in workspace().experiments.all()}
-    titles = {test.id: f"{names[test.experiment]}, {test.name}" for test in tests.values()}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        test_id = widgets.pick("Stored A/B test", titles, "", f"{form}-stored", width=WIDE)
-        metrics = {str(row["metric"]): str(row["title"]) for row in tests[test_id].results}
-        primary = tests[test_id].primary_metric
-        key = f"{form}-metric-{test_id}"
-        metric = str(widgets.pick("Its metric", metrics, primary, key, width=NARROW + 40))
-    try:
-        baseline = workspace().plans.baselines(test_id).of(metric)
-        baseline.check()
-    except RecdashError as error:
-        st.warning(markdown(f"No sample size follows from this metric: {error}"))
-        return metric, None
-    st.caption(markdown(_in_words(baseline)))
-    return metric, baseline
-
-
-def _in_words(baseline: Baseline) -> str:
-    """Returns the value of the control, and how many users a day the test had."""
-    value = f"mean {numbers.three(baseline.mean)}, standard deviation {numbers.three(baseline.std_dev)}"
-    if baseline.is_rate:
-        value = f"{numbers.three(100 * baseline.mean)} % of users"
-    pace = ""
-    if baseline.users_per_day is not None:
-        pace = f", {many(round(baseline.users_per_day), 'user')} a day"
-    return f"Its control: {value}{pace}."
-
-
-def _baseline(form: str, kind: str) -> BaselineFields:
+def _baseline(form: str, kind: str, read: Baseline | None) -> BaselineFields:
     if kind == UNKNOWN:
         return BaselineFields(kind, None, None, None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         value = std_dev = None
-        if kind != STORED:
+        if kind in (RATE, MEAN):
             title = "Share of users, %" if kind == RATE else "Mean per user"
             value = st.number_input(title, 0.0, None, None, format="%g", key=f"{form}-value", width=NARROW)
         if kind == MEAN:
@@ -183,7 +142,7 @@ def _baseline(form: str, kind: str) -> BaselineFields:
             None,
             key=f"{form}-pace",
             width=NARROW,
-            placeholder="as in that test" if kind == STORED else None,
+            placeholder=None if read is None or read.users_per_day is None else "as read",
             help="Users who enter the test on a day, over all variants. From them follows the duration.",
         )
     return BaselineFields(kind, value, std_dev, pace)

@@ -51,17 +51,19 @@ def role_name(role: str) -> str:
 
 def in_page_words(text: str) -> str:
     """Returns the text with ``user_id`` as "the user column" and ``truth`` as "test set"; what is quoted or
-    in brackets stays.
+    in brackets stays, and so do the columns that were found in a file.
     """
+    text, separator, columns = text.partition("; found: ")
     if text.startswith("read as "):
-        return READ_AS.sub(lambda match: f"{match[2]} as {role_name(match[1])}", f"read {text[8:]}")
+        text = READ_AS.sub(lambda match: f"{match[2]} as {role_name(match[1])}", f"read {text[8:]}")
+        return f"{text}{separator}{columns}"
     text = ROLE_COLUMN.sub(lambda match: f"{role_name(match[1] or match[2])} column", text)
     parts = QUOTED.split(text)
     for number in range(0, len(parts), 2):  # the others are quoted
         part = ROLE_ALONE.sub(lambda match: f"the {role_name(match[0])} column", parts[number])
         part = re.sub(r"\btrain\b(?! rows)", "training data", part)
         parts[number] = re.sub(r"\btruth\b", "test set", part)
-    return "".join(parts)
+    return "".join([*parts, separator, columns])
 
 
 def of_stored(notices: Iterable[Problem]) -> list[Problem]:

@@ -138,6 +138,8 @@ finds effects that are not there.
 
 **Users** are those of control and variant together; **days** are full weeks. Both are computed from what the
 primary metric is before the test: a share of users, or mean and standard deviation, and the users per day.
+These are typed, or read from the control of a stored A/B test or of a file. A table of users without variants
+does, too.
 
 The decision on a test follows a plan that was made before its first day. Until the planned users and days are
 reached, only the always-valid CI counts; then the usual one does. A plan that was made later is shown, but

@@ -157,12 +157,10 @@ def for_page(problem: Problem) -> Problem:
     """Returns the problem in the words of the page and with a fix that the page offers; its own are those of
     files and the command line.
     """
-    finding, separator, columns = problem.found.partition("; found: ")  # columns are named as in the file
     fix = in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE).replace(CHOOSE, CHOOSE_HERE))
     if problem.code == "missing-column":
         fix = "Choose the column under Details, or choose what else the file is."
-    place, finding = in_page_words(problem.place), in_page_words(finding)
-    return replace(problem, place=place, found=f"{finding}{separator}{columns}", fix=fix)
+    return replace(problem, place=in_page_words(problem.place), found=in_page_words(problem.found), fix=fix)
 
 
 def noted(notice: Problem) -> Problem:
