@@ -117,8 +117,8 @@ def test_the_github_actions_run(root: Path, folder: Path, candidate: str, code: 
     for step in job["steps"]:
         if "run" in step and (step.get("if") == "always()" or 1 not in codes.values()):
             variables = {name: str(value) for name, value in step.get("env", {}).items()}
-            variables |= {f"GITHUB_{name}": name.lower() for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")}
-            variables["GITHUB_STEP_SUMMARY"] = str(folder / "summary.md")
+            variables |= {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "shop/lists"}
+            variables |= {"GITHUB_RUN_ID": "1", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
             codes[step["name"]] = shell(root, folder, step["run"], **variables).returncode
     assert codes == {
         "Install recdash": 0, "Judge the candidate": code, "Show the result": 0,
