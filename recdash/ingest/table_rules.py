@@ -99,6 +99,12 @@ class SortedFile:
     mapping: Mapping[str, str] = field(default_factory=dict)
 
 
+OF_FORMATS: Mapping[str, SortedFile] = {
+    "TREC qrels": SortedFile("truth", "sure", ("It is a TREC qrels.",)),
+    "TREC run": SortedFile("run", "sure", ("It is a TREC run.",)),
+    "JSON by model": SortedFile("run", "sure", ("It has the lists of several models.",)),
+}
+"""Formats that only one kind of table has."""
 OPEN = SortedFile(None, "unsure")
 """A file of users and items that may be the test set, the training data, or lists in file order."""
 
@@ -204,9 +210,7 @@ Rule = Callable[[FileFacts], SortedFile | None]
 
 
 def _by_format(facts: FileFacts) -> SortedFile | None:
-    kinds: dict[str, TableKind] = {"TREC qrels": "truth", "TREC run": "run"}
-    kind = kinds.get(facts.look.format)
-    return None if kind is None else SortedFile(kind, "sure", (f"It is a {facts.look.format}.",))
+    return OF_FORMATS.get(facts.look.format)
 
 
 def _of_a_test(facts: FileFacts) -> SortedFile | None:

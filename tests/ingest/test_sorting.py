@@ -54,6 +54,17 @@ def test_columns_of_unknown_names_are_told_by_their_values() -> None:
     assert sort(bookshop.files())["als.csv"].mapping == {}
 
 
+@pytest.mark.parametrize("names", [("als", "ease"), ("seed_1", "seed_2"), ("1", "2")])
+@pytest.mark.parametrize("lists", [{"u1": ["a", "b"], "u2": ["c"]}, {"u1": {"a": 0.5}, "u2": {"b": 0.1}}])
+def test_a_dictionary_of_models_is_a_run(names: tuple[str, ...], lists: dict[str, object]) -> None:
+    taken = alone(json.dumps(dict.fromkeys(names, lists)), "lists.json")
+    assert (taken.kind, taken.confidence, taken.reasons) == (
+        "run",
+        "sure",
+        ("It has the lists of several models.",),
+    )
+
+
 def test_ids_of_other_files_tell_columns_in_any_order() -> None:
     rows = "".join(f"B{n % 7},x,U{n % 5}\n" for n in range(35))
     truth = "user_id,item_id\n" + "".join(f"U{n % 5},B{n % 7}\n" for n in range(35))
