@@ -11,7 +11,8 @@ import pytest
 from recdash.demo.ab_tests import simulate
 from recdash.errors import InputError
 from recdash.ingest import read_stream, read_upload
-from recdash.online.logs.events import Counted, sessions_of
+from recdash.online.logs.event_sums import Counted
+from recdash.online.logs.events import sessions_of
 from recdash.online.logs.sources import says_recommendation
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.templates import templates

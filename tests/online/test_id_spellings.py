@@ -7,7 +7,8 @@ import pytest
 
 from recdash.errors import InputError
 from recdash.ingest import read_stream, read_upload
-from recdash.online.logs.events import Counted, sessions_of
+from recdash.online.logs.event_sums import Counted
+from recdash.online.logs.events import sessions_of
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sessions import per_user
 from recdash.online.users import OnlineUsers

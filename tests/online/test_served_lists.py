@@ -9,7 +9,8 @@ import pytest
 
 from recdash.ingest import read_stream, read_upload
 from recdash.online.ab_test import ab_test
-from recdash.online.logs.events import Counted, sessions_of
+from recdash.online.logs.event_sums import Counted
+from recdash.online.logs.events import sessions_of
 from recdash.online.metrics import SERVED_METRICS
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.templates import templates

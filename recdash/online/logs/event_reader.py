@@ -16,7 +16,6 @@ from recdash.online.logs.columns import read_exposures
 from recdash.online.logs.hash_index import Ids, Keys, Keys64, SeenKeys, Tally, hashes, paired
 from recdash.online.logs.id_spellings import Spellings
 from recdash.online.logs.sources import Sources
-from recdash.online.users import Removed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,10 +121,22 @@ class SessionCodes:
         return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
 
 
+def share_repeated(looked_at: Ints) -> float:
+    """Returns the share of events with an id whose user had the same id at another time, from 0 to 1.
+
+    Such events were not sent twice: their ids do not identify events. ``looked_at`` is that of
+    ``EventReader``.
+    """
+    n, other = looked_at[int(looked_at[0, 0] >= ALL_LOOKED_AT)]
+    return float(other / max(n, 1))
+
+
 class EventReader:
     """Turns batches of a log into the events of exposed users.
 
-    It remembers the ids it has seen, and how many events each rule excluded per variant.
+    It remembers the ids it has seen. ``left_out`` maps a rule to how many events it excluded [1 + variants],
+    first of users without a variant; ``looked_at`` [2, 2] has the ids checked and those that recur at another
+    time, of all ids and of every sixteenth.
     """
 
     def __init__(self, exposures: pa.Table) -> None:
@@ -136,8 +147,8 @@ class EventReader:
         self.n_unexposed = 0
         self.has_requests, self.has_sessions = False, True
         self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
-        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # [all ids, every 16th], [checked, recurring]
-        self._left_out: dict[str, Ints] = {}
+        self.looked_at = np.zeros((2, 2), dtype=np.int64)  # [all ids, every 16th], [checked, recurring]
+        self.left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:
         """Returns the batch's events of exposed users, without those that repeat an earlier event.
@@ -161,13 +172,7 @@ class EventReader:
         """
         assigned = self.exposed.assigned
         counts = np.bincount(assigned.arm[unit] + 1, minlength=len(assigned.names) + 1)
-        self._left_out[rule] = self._left_out.get(rule, 0) + counts
-
-    def removed(self, rule: str, description: str, unit: str) -> Removed:
-        """Returns what a rule excluded, per variant, with the given description and unit of counting."""
-        names = self.exposed.assigned.names
-        counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
-        return Removed(rule, description, unit, dict(zip(names, counts, strict=True)))
+        self.left_out[rule] = self.left_out.get(rule, 0) + counts
 
     def _is_new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
         """Returns [n] False for an event whose id its user had before; ids may restart for each user."""
@@ -185,19 +190,10 @@ class EventReader:
     def _look_at(self, keys: Keys64, ts: Ints, again: Mask) -> None:
         """Counts ids that occur again at another time; in a long log only every sixteenth id is checked."""
         some = (keys & SIXTEENTH) == 0
-        if self._looked_at[0, 0] >= ALL_LOOKED_AT:
+        if self.looked_at[0, 0] >= ALL_LOOKED_AT:
             keys, ts, again, some = keys[some], ts[some], again[some], some[some]
         other = self._deliveries.firsts(paired(ts, keys)) & again
-        self._looked_at += [[len(keys), other.sum()], [some.sum(), (other & some).sum()]]
-
-    @property
-    def repeated_ids(self) -> float:
-        """Returns the share of events with an id whose user had the same id at another time, from 0 to 1.
-
-        Such events were not sent twice: their ids do not identify events.
-        """
-        n, other = self._looked_at[int(self._looked_at[0, 0] >= ALL_LOOKED_AT)]
-        return float(other / max(n, 1))
+        self.looked_at += [[len(keys), other.sum()], [some.sum(), (other & some).sum()]]
 
     def _events(self, batch: pa.RecordBatch, unit: Ints) -> Events:
         counts = np.ones(batch.num_rows, dtype=np.bool_)

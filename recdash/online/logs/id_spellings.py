@@ -5,8 +5,9 @@ They are matched unless the exposures have both spellings, which are then two us
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,29 @@ if TYPE_CHECKING:
 
 NUMBER, ZEROS = r"^-?\d{1,32}$", r"^(-?)0+(\d)"
 NONE_FOUND = -1
+
+
+class Respelled(NamedTuple):
+    """``count`` users whose id was found in another spelling; one of them is ``written`` for ``exposed``."""
+
+    count: int
+    written: str
+    exposed: str
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Respelled]) -> Respelled:
+        """Returns the users of all parts, with an example of one of these."""
+        _, written, exposed = next((part for part in parts if part.count), cls(0, "", ""))
+        return cls(sum(part.count for part in parts), written, exposed)
+
+    def notices(self) -> list[Problem]:
+        """Returns the notice that ids were matched although spelled differently; empty if none was."""
+        if not self.count:
+            return []
+        message = f"{self.count:,} users are spelled differently than in the exposures, such as "
+        message += f"'{self.written}' for '{self.exposed}'"
+        fix = "They count as the same users; write ids in one form to avoid this."
+        return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, self.count)]
 
 
 class Spellings:
@@ -56,15 +80,14 @@ class Spellings:
         self._met.codes(words)
         return index
 
+    @property
+    def respelled(self) -> Respelled:
+        """Returns how many ids were found so far, and one of them."""
+        return Respelled(len(self._met), *self._example)
+
     def notices(self) -> list[Problem]:
         """Returns the notice that ids were matched although spelled differently; empty if none was."""
-        if not len(self._met):
-            return []
-        written, exposed = self._example
-        message = f"{len(self._met):,} users are spelled differently than in the exposures, such as "
-        message += f"'{written}' for '{exposed}'"
-        fix = "They count as the same users; write ids in one form to avoid this."
-        return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, len(self._met))]
+        return self.respelled.notices()
 
     @cached_property
     def _padded(self) -> bool:

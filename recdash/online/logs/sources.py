@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,15 @@ def says_recommendation(source: str) -> bool:
 class Sources:
     """Counts the values of a log's column ``source``, which is read as a stream."""
 
-    def __init__(self) -> None:
-        self._rows: Counter[str] = Counter()
+    def __init__(self, rows: Counter[str] | None = None) -> None:
+        self.rows: Counter[str] = rows or Counter()
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Sources]) -> Sources | None:
+        """Returns the sources of all parts; None without any."""
+        if not parts:
+            return None
+        return cls(sum((part.rows for part in parts), Counter()))
 
     def recommended(self, column: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
         """Returns [n] True where the source indicates recommendations, and counts the sources.
@@ -40,7 +48,7 @@ class Sources:
         names = [*column.dictionary.to_pylist(), ""]
         code = column.indices.fill_null(len(names) - 1).to_numpy()
         for name, count in zip(names, np.bincount(code, minlength=len(names)).tolist(), strict=True):
-            self._rows[name] += count
+            self.rows[name] += count
         return np.array([says_recommendation(name) for name in names])[code]
 
     def notice(self) -> Problem:
@@ -48,7 +56,7 @@ class Sources:
 
         Raises InputError if none does.
         """
-        seen = [(name, count) for name, count in self._rows.most_common() if count]
+        seen = [(name, count) for name, count in self.rows.most_common() if count]
         taken = [(name, count) for name, count in seen if says_recommendation(name)]
         left = [(name, count) for name, count in seen if not says_recommendation(name)]
         if not taken:
