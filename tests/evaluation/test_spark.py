@@ -17,7 +17,7 @@ import pytest
 
 import recdash
 from recdash.errors import InputError
-from recdash.evaluation.spark import SparkRows
+from recdash.evaluation.spark_rows import SparkRows
 
 pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
 # PySpark warns about pandas 3, which is not used for the data
@@ -110,6 +110,29 @@ def test_a_data_frame_of_spark_is_read_where_it_is(
 ) -> None:
     frame = spark.session().createDataFrame(lists)
     assert_equal(rows(frame, truth), rows(lists, truth))
+
+
+def test_a_table_of_sparks_catalogue_is_read_by_its_name(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
+) -> None:
+    spark.session().createDataFrame(lists).createOrReplaceTempView("als_of_tonight")
+    assert_equal(rows("table:als_of_tonight", truth, engine=spark), rows(lists, truth))
+
+
+@pytest.mark.parametrize("name", ["als of tonight", "nosuch", "no.such.table"])
+def test_a_table_that_is_not_in_sparks_catalogue_is_refused(
+    name: str, truth: pd.DataFrame, spark: recdash.Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that an admin named for pages, whose address Spark does not get."""
+    sources = tmp_path / "sources.toml"
+    sources.write_text('"als of tonight" = "s3://recommendations/als.parquet"\n')
+    monkeypatch.setenv("RECDASH_SOURCES", str(sources))
+    with pytest.raises(InputError) as refused:
+        rows(f"table:{name}", truth, engine=spark)
+    assert str(refused.value) == (
+        f"'table:{name}': Spark's catalogue has no table of this name. Write table:DATABASE.NAME. Names of "
+        "RECDASH_SOURCES are for pages and recdash push."
+    )
 
 
 def test_ties_of_a_table_without_an_order_of_rows_are_refused(
