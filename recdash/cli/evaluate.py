@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--truth", required=True, type=InputFile(), help="Test set: user, item, and a relevance or rating."
 )
-@engine_options
+@engine_options()
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)

@@ -58,7 +58,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.argument("sorted_files", nargs=-1, type=InputFile(), metavar="[FILE]...")
 @click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
 @click.option("--truth", type=InputFile(), help="Test set; required for a new experiment with runs.")
-@engine_options
+@engine_options()
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)

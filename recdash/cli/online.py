@@ -28,6 +28,8 @@ from recdash.cli.online_questions import (
 from recdash.cli.options import (
     CORRECTION,
     columns_option,
+    engine_given,
+    engine_options,
     linked_runs,
     open_experiment,
     refuse_option,
@@ -60,6 +62,7 @@ HEADER = (
 
 @click.command()
 @table_options
+@engine_options("Count --events with Spark, which needs recdash[spark]: FILE is Parquet, CSV or table:NAME.")
 @columns_option
 @refuse_option
 @click.option("--control", help="Control variant.")
@@ -86,6 +89,8 @@ HEADER = (
 def online(
     *,
     questions: FurtherQuestions,
+    engine: str | None,
+    master: str | None,
     control: str | None,
     correction: Correction,
     own_metrics: Sequence[str],
@@ -107,6 +112,10 @@ def online(
     start_light()
     files = {kind: options.pop(kind) for kind in TABLES}
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
+    if (cluster := engine_given(engine, master)) is not None and tables:
+        from recdash.online.ab_test import with_events_on_cluster
+
+        tables = dict(with_events_on_cluster(tables, cluster))
     metrics = [metric_of(text) for text in own_metrics]
     how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics, "refuse": refuse}
     how["rules"] = rules_given(**options)

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recdash.cli.input_file import InputFile
-from recdash.cli.options import refuse_twice
+from recdash.cli.options import is_on_cluster, refuse_twice
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from recdash.ingest import Sheet
     from recdash.online import OnlineMetric, OnlineRules
+
+
+class EventsFile(click.ParamType["Path | Sheet | str"]):
+    """The type of a file of events: for a cluster its path or table as text, which only that reads."""
+
+    name = InputFile.name
+
+    def convert(
+        self, value: str | Path, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Path | Sheet | str:
+        return str(value) if is_on_cluster(context) else InputFile().convert(value, parameter, context)
+
 
 TABLES = ("sessions", "exposures", "events", "served", "aggregates")
 
@@ -38,7 +52,7 @@ _TABLE_OPTIONS = (
         type=InputFile(),
         help="Which user saw which variant, and when; with --events (or --sessions).",
     ),
-    click.option("--events", type=InputFile(), help="Impressions, clicks and watch time; with --exposures."),
+    click.option("--events", type=EventsFile(), help="Impressions, clicks and watch time; with --exposures."),
     click.option("--served", type=InputFile(), help="The lists that were actually shown; with --events."),
     click.option(
         "--aggregates", type=InputFile(), help="Aggregated results: one row per variant and metric."

@@ -46,9 +46,7 @@ class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
     def convert(
         self, value: str, _parameter: object = None, context: click.Context | None = None
     ) -> tuple[str, Path | Sheet]:
-        # Click puts a true placeholder in the place of an option that was not given.
-        engine = None if context is None else context.params.get("engine")
-        if engine == SPARK and _parameter_name(_parameter) == "runs":
+        if is_on_cluster(context) and _parameter_name(_parameter) == "runs":
             return _of_cluster(value)
         if value == STDIN:
             return Stem(NAME), readable(value, context)
@@ -118,12 +116,17 @@ ENGINE_HELP = (
 MASTER_HELP = "Spark's cluster: local[*], spark://HOST:7077, yarn, sc://HOST. Default: Spark's own."
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the command with options for the engine that reads and matches runs."""
-    # before the runs, whose files another engine reads
-    engine = click.option("--engine", type=click.Choice([SPARK]), is_eager=True, help=ENGINE_HELP)
+def engine_options(help_text: str = ENGINE_HELP) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns what adds the options for an engine; ``help_text`` says what that reads."""
+    # before the tables, which another engine reads
+    engine = click.option("--engine", type=click.Choice([SPARK]), is_eager=True, help=help_text)
     master = click.option("--master", help=MASTER_HELP)
-    return engine(master(command))
+    return lambda command: engine(master(command))
+
+
+def is_on_cluster(context: click.Context | None) -> bool:
+    """Returns whether the command was given the engine of a cluster, which reads the tables itself."""
+    return context is not None and context.params.get("engine") == SPARK
 
 
 def engine_given(engine: str | None, master: str | None) -> Spark | None:

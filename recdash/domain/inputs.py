@@ -88,13 +88,14 @@ class UploadStream:
     """A checked table like :class:`Upload` that is read as a stream instead of being kept in memory.
 
     ``batches()`` yields its rows once, in checked batches of one schema. It raises ``UploadError`` with all
-    problems of the file. ``notices`` is complete when the batches end.
+    problems of the file. ``notices`` is complete when the batches end. ``mapping`` is role → column.
     """
 
     kind: TableKind
     name: str
     batches: Callable[[], Iterator[pa.RecordBatch]]
     notices: list[Problem] = field(default_factory=list)
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -313,7 +313,7 @@ def read_stream(
             raise UploadError(error.problems, opened.name) from error
         notices.extend(findings.notices)
 
-    return UploadStream(kind, opened.name, batches, notices)
+    return UploadStream(kind, opened.name, batches, notices, opened.mapping)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from recdash.stats import CORRECTIONS, Correction
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from recdash.evaluation.spark import Spark
     from recdash.ingest import Limits
 
 KINDS: tuple[OnlineKind, ...] = ("sessions", "events", "aggregates")
@@ -80,6 +81,7 @@ def ab_test(
     goals: Sequence[str] = (),
     primary: str | None = None,
     covariates: Mapping[str, str] | None = None,
+    engine: Spark | None = None,
 ) -> AnalysedTest:
     """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
@@ -92,8 +94,9 @@ def ab_test(
     are the names of the metrics that are goals, ``primary`` is that of the first one. ``covariates`` are
     {metric: the column, known before the exposure, by which its lift is adjusted}. The results also answer
     ``.segments()``, ``.days()``, ``.power()`` and ``.chance_to_win()``. ``refuse`` has codes of notices
-    that are problems (see ``recdash.ingest.notice_rules``). Raises InputError with the problems of all
-    tables.
+    that are problems (see ``recdash.ingest.notice_rules``). ``engine`` is ``recdash.Spark(…)`` to count
+    ``events`` on a Spark cluster, as events in a data frame of Spark are without it. Raises InputError with
+    the problems of all tables.
     """
     refused_codes = read_codes(refuse)
     if correction not in CORRECTIONS:
@@ -106,13 +109,33 @@ def ab_test(
         "aggregates": aggregates,
     }
     given = {name: table for name, table in tables.items() if table is not None}
-    logs = read_logs(given, rules, mappings, columns=columns)
+    logs = read_logs(with_events_on_cluster(given, engine), rules, mappings, columns=columns)
     choices = MetricChoices(tuple(goals), primary, covariates or {})
     counted = counted_test(logs, rules, metrics, choices)
     results = counted.results(control, correction)
     results = replace(results, notices=(*logs.notices, *results.notices))
     check_refused(results.noticed(), refused_codes)
     return with_source(results, counted.source)
+
+
+def with_events_on_cluster(tables: Mapping[str, Any], engine: Spark | None = None) -> Mapping[str, Any]:
+    """Returns the tables of a test with its events as rows of a Spark cluster, if there is an engine or they
+    are a data frame of Spark; else the tables unchanged.
+
+    Raises InputError for an engine and tables that only this process counts.
+    """
+    from recdash.ingest.spark_frames import is_spark_frame
+
+    counts_here = "events" not in tables or "served" in tables
+    if engine is None and (counts_here or not is_spark_frame(tables["events"])):
+        return tables
+    if counts_here:
+        finding = "Spark counts exposures and events, without served lists"
+        fix = "Leave the engine out: this process reads all tables of a test."
+        raise InputError(Problem("spark-tables", "engine", f"{finding}; given: {', '.join(tables)}", fix))
+    from recdash.evaluation.spark import Spark
+
+    return {**tables, "events": (engine or Spark()).rows(tables["events"])}
 
 
 def read_logs(
@@ -152,10 +175,13 @@ def _read(
 
     Raises InputError with the problems of all tables.
     """
+    from recdash.evaluation.spark_rows import SparkRows
     from recdash.ingest import read_stream
     from recdash.online.logs.events import sessions_of
+    from recdash.online.logs.events_on_cluster import sessions_on_cluster
 
     kind = kind_of(tables)
+    tables = with_events_on_cluster(tables)
     if is_aggregates(tables.get("aggregates")):
         tables = {"aggregates": table_of(tables["aggregates"])}
     rules.check()
@@ -173,7 +199,10 @@ def _read(
     mapping = (mappings or {}).get("events")
     events = read_stream("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
     choice.check_used()
-    counted = sessions_of(events.batches(), further["exposures"], rules, further.get("served"))
+    if isinstance(tables["events"], SparkRows):
+        counted = sessions_on_cluster(tables["events"], events, further["exposures"], rules)
+    else:
+        counted = sessions_of(events.batches(), further["exposures"], rules, further.get("served"))
     if counted.served is not None:
         further["served"] = counted.served
     notices += (*events.notices, *counted.notices)

@@ -254,9 +254,27 @@ def test_a_test_that_is_kept_says_again_what_it_said(run: Recdash) -> None:
         (["--sessions", "sessions.csv", "--experiment", "Films", "--link", "new=bpr"], "bpr"),
         (["--sessions", "sessions.csv", "--link", "new=als"], "given without --experiment"),
         (["--sessions", "sessions.csv", "--test", "Row"], "given without --experiment"),
+        (["--experiment", "Films", "--engine", "spark"], "--engine: not possible for a stored test"),
     ],
 )
 def test_where_a_test_is_kept_must_be_there(run: Recdash, arguments: list[str], message: str) -> None:
+    result = run("online", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sessions", "sessions.csv", "--engine", "spark"], "Spark counts exposures and events"),
+        (["--sessions", "sessions.csv", "--master", "yarn"], "--master: given without --engine spark"),
+        (
+            ["--exposures", "exposures.csv", "--events", "sql:sqlite:///x SELECT 1", "--engine", "spark"],
+            "Spark reads no address that begins with sql:",
+        ),
+    ],
+)
+def test_what_a_cluster_does_not_count_is_refused(run: Recdash, arguments: list[str], message: str) -> None:
     result = run("online", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -11,12 +11,16 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import ab_test_answers as answers
+import pyarrow.parquet as pq
 import pytest
 
 import recdash
 from benchmarks.workloads import Workload, make, workload
+from recdash.demo.ab_tests import simulate
 from tests.support.spark_cluster import SparkCluster, running_cluster, wait_for
 
 pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
@@ -28,6 +32,7 @@ pytestmark = [
 ]
 
 USERS = os.environ.get("RECDASH_SPARK_USERS", "20000")
+AB_TEST_USERS = 30_000
 PARTITIONS = 13
 """A number of tasks that no other stage has."""
 SETTINGS = {
@@ -86,6 +91,17 @@ def test_two_workers_have_the_numbers_of_the_local_engine(
 ) -> None:
     assert_equal(values_of(files, spark), local)
     wait_for(lambda: len(cluster.executors()) == 2, cluster.logs[0])
+
+
+def test_two_workers_count_the_events_of_an_ab_test_like_one_process(
+    spark: recdash.Spark, tmp_path: Path
+) -> None:
+    logs = simulate(AB_TEST_USERS, 5, events=True).logs
+    file = tmp_path / "events.parquet"
+    pq.write_table(logs.events, file, row_group_size=100_000)
+    local = recdash.ab_test(exposures=logs.exposures, events=file)
+    assert min(local.users.values()) > AB_TEST_USERS / 3
+    answers.assert_equal(recdash.ab_test(exposures=logs.exposures, events=file, engine=spark), local)
 
 
 def test_an_executor_that_is_killed_while_it_matches_changes_no_number(

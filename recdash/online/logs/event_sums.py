@@ -246,17 +246,18 @@ def _refuse_user_in_two_parts(parts: Sequence[EventSums]) -> None:
 
 
 def _of_one_type(columns: Sequence[pa.Array]) -> list[pa.Array]:
-    """Returns the columns as text if their types differ, as those of a part without rows do."""
+    """Returns the columns that have rows, as text if their types differ; one if none has."""
     import pyarrow as pa
 
-    is_one = len({column.type for column in columns}) == 1
-    return list(columns) if is_one else [column.cast(pa.string()) for column in columns]
+    filled = [column for column in columns if len(column)] or list(columns[:1])
+    is_one = len({column.type for column in filled}) == 1
+    return filled if is_one else [column.cast(pa.string()) for column in filled]
 
 
 def _joined(parts: Sequence[EventSums], of_parts: Sequence[Mapping[str, Any]], dtype: type) -> dict[str, Any]:
     """Returns {name: its numbers of the sessions of all parts}; 0 in a part without the name."""
     names = dict.fromkeys(name for of_part in of_parts for name in of_part)
-    zeros = [np.zeros(len(part), dtype=dtype) for part in parts]
+    zeros: list[Any] = [np.zeros(len(part), dtype=dtype) for part in parts]
     return {
         name: np.concatenate([own.get(name, zero) for own, zero in zip(of_parts, zeros, strict=True)])
         for name in names

@@ -54,6 +54,14 @@ def sessions_of(
     return replace(counted, sessions=table, notices=notices, served=lists.table())
 
 
+def sums_of(events: Iterable[pa.RecordBatch], exposures: pa.Table, rules: OnlineRules = USUAL) -> EventSums:
+    """Returns what is counted in the checked batches of some users' events."""
+    folded = EventCounts(exposures)
+    for batch in events:
+        folded.add(batch)
+    return folded.sums(rules)
+
+
 class EventCounts:
     """The counts that are kept of a stream of events: one number per session and per watched item.
 

@@ -24,26 +24,26 @@ NONE_FOUND = -1
 
 
 class Respelled(NamedTuple):
-    """``count`` users whose id was found in another spelling; one of them is ``written`` for ``exposed``."""
+    """How many users have an id in another spelling, one of which is ``written`` for ``exposed``."""
 
-    count: int
+    n_users: int
     written: str
     exposed: str
 
     @classmethod
     def sum_of(cls, parts: Sequence[Respelled]) -> Respelled:
         """Returns the users of all parts, with an example of one of these."""
-        _, written, exposed = next((part for part in parts if part.count), cls(0, "", ""))
-        return cls(sum(part.count for part in parts), written, exposed)
+        _, written, exposed = next((part for part in parts if part.n_users), cls(0, "", ""))
+        return cls(sum(part.n_users for part in parts), written, exposed)
 
     def notices(self) -> list[Problem]:
         """Returns the notice that ids were matched although spelled differently; empty if none was."""
-        if not self.count:
+        if not self.n_users:
             return []
-        message = f"{self.count:,} users are spelled differently than in the exposures, such as "
+        message = f"{self.n_users:,} users are spelled differently than in the exposures, such as "
         message += f"'{self.written}' for '{self.exposed}'"
         fix = "They count as the same users; write ids in one form to avoid this."
-        return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, self.count)]
+        return [Problem("mixed-id-forms", "column 'unit_id'", message, fix, self.n_users)]
 
 
 class Spellings:
