@@ -436,32 +436,34 @@ def answer(situation: Situation, rng: np.random.Generator) -> str:
 
 HEAD = """# How often is a verdict wrong?
 
-`make calibration` simulates users and training runs with known truth, computes the verdict that the pages
-show, and counts errors. It then measures the sections below, each of which has a command of its own.
+`make calibration` simulates users and training runs whose true difference is known. It computes the verdict
+that the pages show, and counts how often the verdict is wrong. It then measures the sections below; each of
+them has a command of its own.
 
 **The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a 95 % interval.
 
-**How a row is judged.** An exact test is wrong in exactly 2.5 % of the tries, and its count is above that
-half of the time. So a row exceeds the limit if its share, minus the 95 % error of the count, is above 2.5 %;
-the command then names it and exits with 1. Each row has {first:,} tries, and more if these are inconclusive:
-up to {enough:,}, and if those exceed the limit, {last:,}. A row whose count was stopped earlier is marked
-*open*. The error of a share of 2.5 %, in percentage points:
+**How a row is judged.** Even an exact test, which is wrong in 2.5 % of all tries, is above 2.5 % in about
+half of the rows, by chance. So a row exceeds the limit if its share, minus the 95 % error of the count, is
+above 2.5 %. The command then names the row and exits with 1. Each row has {first:,} tries, and more if
+these are inconclusive: up to {enough:,}, and if those exceed the limit, {last:,}. A row whose count was
+stopped earlier is marked *open*. The error of a share of 2.5 %, in percentage points:
 {errors} tries.
 
-*Wrong ship*: a candidate is shipped, or called a trade-off, that is not better than the baseline. *Wrong
+*Wrong ship*: a candidate that is not better than the baseline is shipped, or called a trade-off. *Wrong
 keep*: the baseline is kept although no candidate is worse. *Wrong tie*: the difference is called too small
-to matter, but is not. A dash means that the answer is correct. A row with several numbers of candidates has
-its shares in the same order.
+to matter, but it is not. A dash means that this answer is correct. A row with several numbers of candidates
+(1 · 8) has its shares in the same order; one share stands for all of them.
 
-How it is kept: if few users differ, or few could undo what many gain, an exact test or a test of a bounded
-mean is used (`recdash/stats/sparse.py`), and the t-test is corrected for skewness
-(`recdash/stats/skewed.py`); several candidates use Holm's correction, over folds and seeds as over users. A
-ship, keep or tie must hold across folds or seeds if there are some.
+**How the limit is kept.** If few users differ, or few could undo what many gain, an exact test or a test of
+a bounded mean is used (`recdash/stats/sparse.py`). The t-test is corrected for skewness
+(`recdash/stats/skewed.py`). Several candidates use Holm's correction, over folds and seeds as over users.
+With folds or seeds, a ship, keep or tie must hold across them.
 
 **What cannot be kept.** With one training run of each, users show whether *these* runs differ, not whether
-the methods do: see the last row, where training changes a run's mean by 10 %. The verdict says so in words.
-Unbounded metrics, such as squared errors of ratings, are not included: with a few extreme values among few
-users, no test keeps the limit for them.
+the methods do. In the last row, training changes a run's mean by 10 %, and far more than 2.5 % of the
+answers are wrong. The verdict says in words what one training run cannot show. Unbounded metrics, such as
+squared errors of ratings, are not included: with a few extreme values among few users, no test keeps the
+limit for them.
 
 | situation | users | candidates | wrong ship, % | wrong keep, % | wrong tie, % | tries |
 |---|---:|---:|---:|---:|---:|---:|

@@ -245,9 +245,10 @@ nothing but chance may be the most likely cause. Each world is an experiment wit
 two runs, and an A/B test with sessions, two segmentations and served lists; a random half of its users is
 evaluated.
 
-*Chance first*: the check of noise finds the most likely cause. *Cause first*: another check does, which is
-wrong. **The limit: {100 * LIMIT:.0f} % of all worlds.** *Found*: how often each check finds its cause, in %
-of the worlds.
+*Chance first*: the check of noise finds the most likely cause, which is right. *Cause first*: another check
+does, which is wrong. In the other worlds *Why* states no most likely cause: where offline and online agree,
+there is nothing to explain. **The limit: {100 * LIMIT:.0f} % of all worlds** for *cause first*.
+*Found*: how often each check finds its cause, in % of the worlds.
 
 | worlds | users | offline, % | online, % | chance first, % | cause first, % | found, % | tries |
 |---|---:|---:|---:|---:|---:|---|---:|

@@ -114,12 +114,12 @@ def track_record(record: Record, tries: int) -> RecordTally:
 RECORD_HEAD = """
 ### Track record
 
-The line through the offline differences of A/B tests and their lifts
-(`recdash/online/agreement/calibration.py`). The limit: of the intervals of the slope, of those of the true
-lift of a new variant, and of those of τ, at least 92 % contain the truth. The true slope is 0.3, the true
-offline differences have a standard deviation of 10 %, online standard errors are 0.5 to 2 %, and variants of
-a test share a control. *Error*: the standard error of the offline differences as a share of their spread.
-*τ*: the standard deviation around the line, in % of lift. *Line*: the share of tries in which the offline
+A line is fitted through the offline differences of A/B tests and their lifts
+(`recdash/online/agreement/calibration.py`). **The limit:** at least 92 % of the intervals contain the
+truth, for the slope, for the true lift of a new variant, and for τ. The true slope is 0.3. The true offline
+differences have a standard deviation of 10 %, and online standard errors are 0.5 to 2 %. Variants of a test
+share a control. *Error*: the standard error of the offline differences as a share of their spread. *τ*: the
+standard deviation around the line, in % of lift. *Line*: the share of tries in which the offline
 differences tell enough for a line; without one, the page says why. The other shares are those of the
 intervals that contain the truth.
 
@@ -215,11 +215,11 @@ def off_policy_log(log: Log, tries: int) -> LogTally:
 LOG_HEAD = """
 ### Off-policy estimates
 
-The intervals of off-policy estimates whose errors are by user (`recdash/online/off_policy/estimates.py`). The
-limit: at least 93 % contain the true mean reward. *Activity*: the standard deviation of how much more or less
-than others a user clicks, which makes the rows of one user alike. *Usable*: the share of tries that pass all
-checks; the other shares are those of the intervals that contain the truth. *Gain*: the difference from what
-the logging policy earned.
+These are the intervals of off-policy estimates whose errors are by user
+(`recdash/online/off_policy/estimates.py`). **The limit:** at least 93 % contain the true mean reward.
+*Activity*: how much users differ in their clicks, as a standard deviation; it makes the rows of one user
+alike. *Usable*: the share of tries that pass all checks; the other shares are those of the intervals that
+contain the truth. *Gain*: the difference from what the logging policy earned.
 
 | users | rows per user | activity | usable, % | IPS, % | SNIPS, % | clipped, % | DR, % | gain, % | tries |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|

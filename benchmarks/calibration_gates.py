@@ -41,19 +41,20 @@ FAILED, PASSED, CAUGHT = 0.05, 0.025, 0.95
 those for which the rule fails where that is the stated power.
 """
 TEXT = """
-Written by `python -m benchmarks.calibration_gates` (seeded). Pairs of runs of which the candidate is equal to
-the baseline, at the margin, or 2 % of the baseline's value beyond it. The margin is the one that an equal
-candidate keeps to with a power of about 99 % for each rule. *Equal: failed* counts exit code 1, also of
-inconclusive gates. *At the margin: passed* are false passes, at most 2.5 % but for the error of the count (±1
-point). *2 % beyond: caught* counts exit code 1, and *named* those of them in which the rule fails and is not
-only inconclusive. *Stated power* is the probability of *named* if the upper ends of the intervals are normal,
-with the spread and the distance from the estimate that 200 other pairs have which are 2 % beyond. Intervals
-of worse runs are longer than those of equal ones, from which a power would be stated too high. With several
-rules it is the first that is at the margin or beyond. A/B tests have 40 times as many users as the runs; 10 %
-of them convert in control.
+Written by `python -m benchmarks.calibration_gates` (seeded). The candidate of a pair of runs is equal to
+the baseline, at the margin, or beyond it by 2 % of the baseline's value. The margin of each row is the one
+that an equal candidate keeps to with a power of about 99 % for each rule.
 
-A candidate that is 2 % beyond the margin hardly ever passes, whatever the number of users. Whether the gate
-says that it *fails*, or that more users are needed, is a matter of power: 50,000 users are enough here.
+*Equal: failed* counts exit code 1, also of inconclusive gates. *At the margin: passed* counts false passes:
+at most 2.5 % but for the error of the count (±1 point). *2 % beyond: caught* counts exit code 1. *Named*
+counts those of them in which the rule fails and is not only inconclusive. *Stated power* is the probability
+of *named* if the upper ends of the intervals are normal. Their spread, and their distance from the
+estimate, come from 200 other pairs that are 2 % beyond: intervals of worse runs are longer than those of
+equal ones, so that equal ones would give too high a power. With several rules, the first is at the margin
+or beyond. A/B tests have 40 times as many users as the runs; 10 % of the users in control convert.
+
+A candidate that is 2 % beyond the margin hardly ever passes, whatever the number of users. With few users,
+the gate says that it needs more of them; with 50,000 it says here that the candidate fails.
 
 {table}
 """

@@ -219,18 +219,21 @@ def _stated(n_users: int) -> float:
 # ── the section ──────────────────────────────────────────────────────────────────────────────
 
 TEXT = """\
-`python -m benchmarks.calibration_interleaving` simulates interleaving tests with {requests} requests per user
-(`recdash/demo/interleaving.py`; balanced lists in the command itself). p and interval are one statistic, the
-sign-flip test by user (`recdash/stats/sign_flips.py`), so that both are wrong in the same tests.
+`python -m benchmarks.calibration_interleaving` simulates interleaving tests with {requests} requests per
+user (`recdash/demo/interleaving.py`; balanced lists in the command itself). p and interval come from one
+statistic, the sign-flip test by user (`recdash/stats/sign_flips.py`), so that both are wrong in the same
+tests.
 
-**Without a preference.** The share of tests with p < .05, that of 95 % intervals without 0.5, and that of
-tests with uneven teams, which fair coins drew. **The limits:** .04 to .06 for the first two, and .002 for the
-teams. *Withheld* are tests with fewer than 20 users who clicked, or with a few who have most clicks.
+**Without a preference.** The table has the share of tests with p < .05, the share of 95 % intervals without
+0.5, and the share of tests whose teams are called uneven although fair coins drew them. **The limits:** .04
+to .06 for the first two, and .002 for the teams. *Withheld* are tests with fewer than 20 users who clicked,
+or in which a few users have most clicks.
 
 {errors}
 
 **With a preference.** The lists have the preference that the test is said to find with a power of 80 %.
-**The limit:** it is found in .77 to .83 of the tests; 95 % intervals without the true preference: .04 to .06.
+**The limits:** it is found in .77 to .83 of the tests, and .04 to .06 of the 95 % intervals miss the true
+preference.
 
 {power}
 """

@@ -300,22 +300,25 @@ def split_alarms(situation: Situation, tries: int = SRM_TRIES) -> float:
 TEXT = """\
 Written by `python -m benchmarks.calibration_small_tests` (seeded). All variants are equal: watch time per
 user is lognormal (standard deviation of the logarithm 1.28), and 0 for 40 % of users. *Split* is that of
-control and one variant; of four variants, all but the control have the same share. *CUPED*: the time before
-the test is known. Shares are those of all comparisons with the control that are not withheld.
+control and one variant; of four variants, all but the control have the same share. *CUPED*: the watch time
+before the test is known. The shares are of all comparisons with the control that are not withheld.
 
-*Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes 0.
-*Disagree*: p says otherwise than an interval. *Any called*: some variant differs after Holm's correction.
-**The limits** are .04 and .06, and two standard errors of the tries, each .007: every row has as many tries.
+*Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes
+0. *Disagree*: p is below .05 and an interval includes 0, or the reverse. *Any called*: some variant differs
+after Holm's correction. **The limits** are .04 and .06, widened by two standard errors of the tries, .007;
+every row has as many tries.
 
-*Always-valid*: the interval for many looks excludes 0 at one of the looks: after each user, and with CUPED
-after each tenth of them. The plan is the number of users, at which the interval is narrowest. *Shown*: the
-share of tests that have it at some time. It is held back until each variant has 200 users and a relative
-standard error of its mean of at most 10 %, which this watch time has from about 800 users of each variant on.
-Tests of 300 users have none. *Power*: the lift that is stated as detectable is called in another test of as
-many users, in .77 to .83 of the tests. With 20 users of the variant the stated lift is too large: half of
-the tests state more than 440 %, where 380 % are detected in .80, and one in six states none. *Novelty*:
-false alarms that a lift changes over time (p below .01, corrected over the variants) in tests of 14 days; the
-limit is .015. *SRM*: false alarms of the check of the split. The option `--largest` leaves out larger tests.
+*Always-valid*: the interval for many looks excludes 0 at one of the looks. There is a look after each user,
+and with CUPED after each tenth of them. The planned sample size, at which the interval is narrowest, is the
+number of users. *Shown*: the share of tests that have the interval at some time. It is held back until each
+variant has 200 users and a relative standard error of its mean of at most 10 %; this watch time has that
+from about 800 users of each variant on. Tests of 300 users have no interval.
+
+*Power*: in how many other tests of as many users the lift that is stated as detectable is called; .77 to
+.83 is right. With 20 users of the variant the stated lift is too large: half of the tests state more than
+440 %, but 380 % are detected in .80; one test in six states none. *Novelty*: false alarms that a lift
+changes over time (p below .01, corrected over the variants) in tests of 14 days; the limit is .015. *SRM*:
+false alarms of the check of the split. The option `--largest` leaves out larger tests.
 
 {table}
 """

@@ -44,12 +44,12 @@ TRUE = {
     "rate of .05": 0.05,
 }
 TEXT = """
-Written by `python -m benchmarks.calibration_values` (seeded): the 95 % interval of a metric in one variant,
-with the users of *Small and lopsided A/B tests*. *Mean*: watch time per user. *Of sums*: the same, of which
-only n, Σ and Σ² are known. *Ratio*: watch time per session, of 3 sessions per user on average, which are
-alike. *Misses*: the share of the intervals shown that are *too low* or *too high* for the true value.
-**The limits** are .04 and .06, and two standard errors of the intervals shown. Rates of few users, successes
-or failures have the exact interval, which misses less often.
+Written by `python -m benchmarks.calibration_values` (seeded). It measures the 95 % interval of a metric in
+one variant, with the users of *Small and lopsided A/B tests*. *Mean*: watch time per user. *Of sums*: the
+same, of which only n, Σ and Σ² are known. *Ratio*: watch time per session, of 3 sessions per user on
+average, which are alike. *Misses*: the share of the intervals shown that are *too low* or *too high* for
+the true value. **The limits** are .04 and .06, widened by two standard errors of the intervals shown. Rates
+of few users, successes or failures have the exact interval, which misses less often.
 
 *By t* and *corrected*: the share of all tests that would be missed by Student's interval, and by the one with
 the skewness of the mean removed, if none were withheld. The skewness is that of all users, or that of the
@@ -59,9 +59,9 @@ users needs 5,000 if they are skewed: their skewness is nearly its own, and too 
 In 20,000 tries, shown from 1,000 users on, the ratio missed .062 ± .003 of the tests at 1,800 users of 2,000,
 but .056 at 1,333 of 2,000.
 
-*Of sums*, one or two of 4,000 tests of few users are shown: their moments are by chance those of zeros and
-ones. Rows of which less than 1 % is shown are not judged by the limits: a withheld interval cannot miss, and
-so few say nothing about a share.
+*Of sums*, one or two of 4,000 tests with few users have an interval: their sums are by chance those of
+zeros and ones. Rows in which less than 1 % of the intervals is shown are not judged by the limits: a
+withheld interval cannot miss, and so few say nothing about a share.
 
 {table}
 """
