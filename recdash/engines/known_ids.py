@@ -102,7 +102,11 @@ class IdCounts:
         tables = {name: self.tables[name] for name in self.separately if by_table[name] <= enough}
         if len(unknown[ANY]) and not any(np.array_equal(has, self.has) for has in tables.values()):
             tables[ANY] = self.has
-        respelled = {name: self._in_another_spelling(unknown[name], has) for name, has in tables.items()}
+        respelled = {
+            name: self._in_another_spelling(unknown[name], has)
+            for name, has in tables.items()
+            if len(unknown[name])
+        }
         return {name: pair for name, pair in respelled.items() if pair is not None}
 
     def _in_another_spelling(self, unknown: Ints, has: Mask) -> Respelled | None:

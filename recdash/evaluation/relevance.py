@@ -24,6 +24,8 @@ SCALES = (5, 10, 100)
 SHARE = 0.7
 """The share of the highest grade from which a grade counts as liked."""
 MOST_GRADES = 101
+MOST_COUNTED = 1 << 16
+"""The largest grade up to which grades are counted in a table."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def suggest(gains: Numbers) -> Suggestion | None:
     """Returns the suggestion for the grades of a test set; None if there are fewer than two distinct grades
     above 0, because no threshold is then needed.
     """
-    grades, rows = np.unique(gains, return_counts=True)
+    grades, rows = _counted(gains)
     above = grades[grades > 0]
     if len(above) < 2:
         return None
@@ -59,6 +61,20 @@ def suggest(gains: Numbers) -> Suggestion | None:
         threshold,
         f"The values look like ratings on a scale up to {scale}: low ones are no hits.",
     )
+
+
+def _counted(gains: Numbers) -> tuple[Numbers, Ints]:
+    """Returns the distinct grades in ascending order, and how many rows have each.
+
+    Whole grades are counted without sorting the rows: 0.01 s instead of 0.09 for 1.6 million of them.
+    """
+    if gains.min(initial=0) >= 0 and gains.max(initial=0) <= MOST_COUNTED:
+        whole = gains.astype(np.int64)
+        if (whole == gains).all():
+            rows = np.bincount(whole)
+            grades = np.flatnonzero(rows)
+            return grades.astype(np.float64), rows[grades]
+    return np.unique(gains, return_counts=True)
 
 
 EVERY_ROW_RELEVANT = "every-row-relevant"

@@ -719,7 +719,7 @@ def _first_values(
         for role in roles:
             if role in arrays:
                 floats = read_floats(arrays[role], _check(role, raw), "a number", "")
-                values[role] = np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
+                values[role] = floats.to_numpy(zero_copy_only=False)  # NaN for null
         if values:
             list_code = _codes_of_lists(arrays, raw)
     except (UploadError, pa.ArrowException):
@@ -765,6 +765,8 @@ def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
 
 def _codes(values: pa.Array) -> Ints:
     """Returns [rows] codes of the values, from 1; 0 for null."""
+    if pa.types.is_integer(values.type) and not values.null_count:
+        return np.unique(values.to_numpy(), return_inverse=True)[1] + 1
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
 

@@ -609,13 +609,18 @@ def _ends(label: str) -> list[str]:
     return [end.strip() for end in label.replace("...", "…").replace("..", "…").split("…")]
 
 
+TYPE_SUFFIX = re.compile(r":(token|float)(_seq)?$")
+"""The end of a column's name as RecBole writes it."""
+
+
 def plain(name: str) -> str:
     """Returns a name in lower case, without blanks and punctuation.
 
     ``userId``, ``User ID`` and ``user_id`` become equal.
     """
-    untyped = re.sub(r":(token|float)(_seq)?$", "", name.strip().lower())  # as RecBole writes it
-    return re.sub(r"[\W_]", "", untyped)
+    lower = name.strip().lower()
+    untyped = TYPE_SUFFIX.sub("", lower) if ":" in lower else lower
+    return untyped if untyped.isalnum() else "".join(filter(str.isalnum, untyped))
 
 
 def names_of(role: Role) -> tuple[str, ...]:

@@ -216,8 +216,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _count(mask: pa.Array) -> int:
-    return int(pc.sum(mask, min_count=0).as_py() or 0)
+def _count(mask: pa.BooleanArray) -> int:
+    return int(mask.true_count)
 
 
 def is_text(kind: pa.DataType) -> bool:

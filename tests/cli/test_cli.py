@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from small_tables import ADD_FILMS
 from terminal import Recdash, as_json
@@ -477,6 +479,23 @@ def test_evaluate_starts_without_the_heavy_rooms(folder: Path) -> None:
     result = subprocess.run(
         [*start, *EVALUATE], cwd=folder, env=path, capture_output=True, text=True, check=True
     )
+    assert result.stderr.splitlines()[-1] == "[]"
+
+
+def test_whole_numbers_are_evaluated_without_what_only_text_and_addresses_need(folder: Path) -> None:
+    for name, columns in (("truth", "user_id item_id relevance"), ("als", "user_id item_id rank")):
+        numbers = {column: pa.array([1, 2], pa.int64()) for column in columns.split()}
+        pq.write_table(pa.table(numbers), folder / f"{name}.parquet")
+    script = (
+        "import sys; from recdash.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "unused = {'pyarrow.compute', 'urllib.request', 'http.client'}; "
+        "print(sorted(unused & set(sys.modules)), file=sys.stderr)"
+    )
+    evaluate = ["evaluate", "--truth", "truth.parquet", "--run", "als=als.parquet", "--metrics", "ndcg@2"]
+    result = subprocess.run(
+        [sys.executable, "-c", script, *evaluate],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert result.stderr.splitlines()[-1] == "[]"
 
 

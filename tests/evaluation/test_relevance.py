@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 from recdash.domain.kinds import Floats
-from recdash.evaluation import evaluate
+from recdash.evaluation import evaluate, relevance
 from recdash.evaluation.relevance import suggest
 
 
@@ -64,3 +65,10 @@ def test_without_a_threshold_python_says_that_every_row_counts_and_what_the_page
     assert "--relevance-threshold 4" in notice
     for settings in ({"relevance_threshold": 4}, {"relevance_threshold": 1}, {"relevance": "none"}):
         assert not any("every row counts" in text for text in notices(**settings))
+
+
+@pytest.mark.parametrize("grades", [[3, 0, 3, 5], [2.5, 1, 2.5], [-1, 4, 4], [70_000, 1], []])
+def test_grades_are_counted_as_one_by_one(grades: list[float]) -> None:
+    distinct, rows = relevance._counted(np.array(grades, dtype=np.float64))
+    assert dict(zip(distinct.tolist(), rows.tolist(), strict=True)) == Counter(grades)
+    assert distinct.tolist() == sorted(distinct.tolist())

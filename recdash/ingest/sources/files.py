@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import urllib.error
-import urllib.request
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +46,10 @@ def fetch_hugging_face(address: Address, written: Written) -> None:
 
 def _download(address: Address, url: str, headers: dict[str, str], written: Written) -> None:
     """Writes the answer to a request. Credentials are not sent on to where a server redirects."""
+    import urllib.error
+    import urllib.request
+    from http.client import HTTPException
+
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "recdash"})  # noqa: S310 https, http
         for name, value in headers.items():
