@@ -16,6 +16,7 @@ from recdash.domain.hits import Exposure, Hits, ListMean, PopulationCounts, Rank
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Ints, Mask
 from recdash.engines.exposure import no_lists
+from recdash.engines.ids import ColumnTexts
 
 _TIE_COLUMNS = ("user", "row", "first", "last")
 
@@ -112,7 +113,7 @@ def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:
     n_shown = table.num_rows - int(np.count_nonzero(table["ended"].to_numpy()))
     shown = _rank_counts(depth, *(column[:n_shown] for column in columns))
     short = _rank_counts(depth, *(column[n_shown:] for column in columns))
-    return Exposure(items["item_id"].to_pylist(), shown, short, facts["n_lists"], means)
+    return Exposure(ColumnTexts(items["item_id"]), shown, short, facts["n_lists"], means)
 
 
 def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:

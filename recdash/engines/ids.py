@@ -56,6 +56,35 @@ class IdList(Sequence[str]):
         return pa.array(self, pa.string()) if self._spelling else pa.array(self._numbers, pa.int64())
 
 
+class ColumnTexts(Sequence[str]):
+    """The texts of a column, converted only when they are read.
+
+    Metrics need the number of a run's items and not their ids: converting 50,000 ids takes as long as reading
+    all tables of a run with 2,000 users, and seven times the memory of the column.
+    """
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self.column = column
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        part = self.column[index]
+        text: str | list[str] = part.to_pylist() if isinstance(index, slice) else part.as_py()
+        return text
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.column.to_pylist())
+
+    def to_arrow(self) -> pa.Array:
+        return self.column.combine_chunks()
+
+
 class IdIndex:
     """A growing map from ids to codes, which are assigned in order of appearance.
 

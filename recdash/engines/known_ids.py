@@ -16,7 +16,7 @@ from recdash.domain.hits import Exposure, IdOverlap, KnownIds, Respelled
 from recdash.domain.kinds import Ints, Mask
 from recdash.engines.blocks import Block
 from recdash.engines.id_spelling import LEAST_MEETING, distinguishable, likely_repair
-from recdash.engines.ids import UNKNOWN, IdIndex, IdList
+from recdash.engines.ids import UNKNOWN, ColumnTexts, IdIndex, IdList
 from recdash.engines.reference import Reference
 
 SAMPLE = 5_000
@@ -50,7 +50,9 @@ class IdTexts:
 
     @cached_property
     def _whole(self) -> pa.Array:
-        return self._ids.to_arrow() if isinstance(self._ids, IdList) else pa.array(self._ids, pa.string())
+        if isinstance(self._ids, IdList | ColumnTexts):
+            return self._ids.to_arrow()
+        return pa.array(self._ids, pa.string())
 
 
 @dataclass(frozen=True)

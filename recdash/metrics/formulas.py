@@ -396,7 +396,9 @@ class GradedNdcg(Additive):
     def ideal_at(self, sample: RelevantHits, k: int) -> Floats:
         """Returns [n] the discounted gain of the best possible list at k, which is the denominator."""
         place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
-        worth = self.gain(sample.ideal_gain) / self.discount(place + 1)
+        # looked up by place, as a logarithm for each of 1.6 million rows takes twice the time
+        discount = self.discount(np.arange(1, place.max(initial=0) + 2))
+        worth = self.gain(sample.ideal_gain) / discount.take(place)
         if self.ideal != "all":
             worth[place >= k] = 0.0
         best = np.zeros(sample.n_users)

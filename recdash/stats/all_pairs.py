@@ -77,9 +77,10 @@ def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
     n, r = values.shape
     means = values.mean(axis=0) if n else np.full(r, np.nan)
     off = values - means
-    covariance = off.T @ off / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
+    products = off.T @ off
+    covariance = products / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
     ahead, error = mean_differences(means, covariance)
-    skewness = None if bound is None else skewness_of_means(off)
+    skewness = None if bound is None else skewness_of_means(off, products)
     return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound), skewness)
 
 

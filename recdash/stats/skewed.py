@@ -35,12 +35,13 @@ def skewness_of_mean(differences: Floats, n: int, mean: float, sd: float) -> flo
     return float(cubes / ((n - 1) * sd**2) ** 1.5)
 
 
-def skewness_of_means(off: Floats) -> Floats:
+def skewness_of_means(off: Floats, products: Floats | None = None) -> Floats:
     """Returns [r, r] the skewness of the mean of the column's run minus the row's.
 
-    ``off`` [n, r] is each user's, or group's, deviation from the run's mean.
+    ``off`` [n, r] is each user's, or group's, deviation from the run's mean; ``products`` [r, r] is off.T @
+    off if it is known.
     """
-    squares, products = off * off, off.T @ off
+    squares, products = off * off, off.T @ off if products is None else products
     own, cubes, uneven = np.diag(products), (squares * off).sum(axis=0), squares.T @ off
     third = cubes[None, :] - cubes[:, None] + 3 * (uneven - uneven.T)
     total = own[:, None] + own[None, :]

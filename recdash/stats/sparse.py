@@ -61,6 +61,8 @@ _FIRST = 1 << 10
 """Number of values that are looked at before all others."""
 _ROUNDED = 1e-9
 """Relative rounding error of sums of products."""
+_STRONGEST = 0.8
+"""Largest t of Chernoff's bound, in 1/bound; at 1/bound, the bound is infinite."""
 
 
 class Method(Protocol):
@@ -206,6 +208,22 @@ class BoundedMean:
         ahead = gained if self.differences.sum() > 0 else lost
         return min(1.0, 2 * ahead.chance_of_at_most(0.0))
 
+    def is_surely_below(self, limit: float) -> bool:
+        """Returns whether a bound shows that p is below ``limit``: a tenth of the time of computing p.
+
+        Chernoff's bound: the weighted sum X of the values a, among them −bound, is at most 0 with a
+        probability of at most E e^(−tX) = Π 1/(1 + t·a), for any t between 0 and 1/bound. It is doubled
+        twice: for two sides, and because p is itself an approximation.
+        """
+        total = float(self.differences.sum())
+        values = self.differences if total > 0 else -self.differences
+        squares = float(np.einsum("i,i", values, values)) + self.bound**2
+        t = min((abs(total) - self.bound) / squares, _STRONGEST / self.bound)
+        if t <= 0:
+            return False
+        exponent = float(np.log1p(t * values).sum()) + math.log1p(-t * self.bound)
+        return 4 * math.exp(-exponent) < limit
+
     def interval(self, level: float) -> tuple[float, float]:
         low, turned = (side.lowest_mean((1 - level) / 2) for side in self._sides)
         return low, -turned
@@ -256,17 +274,21 @@ def _why_unknown(differences: Floats, n: int, sd: float) -> str:
 
 
 def sparse_pairs(
-    columns: Floats, n: int, bound: float | None, hits: Sequence[HitBits | None] = ()
+    columns: Floats,
+    n: int,
+    bound: float | None,
+    hits: Sequence[HitBits | None] = (),
+    asked: Mask | None = None,
 ) -> dict[tuple[int, int], Method]:
     """Returns the pairs (row < column) of runs to which the t-test does not apply, with the method that does.
 
     ``columns`` [g, r] has the values of n users; above 16,384 users it has sums over groups, in which few
     differing users stand out. ``hits`` then has the users with a hit for binary runs. A difference is the
-    column's run minus the row's.
+    column's run minus the row's. ``asked`` [r, r] marks the pairs that matter; None if all do.
     """
     binary = [bound is not None and all_zero_or(column, bound) for column in columns.T]
     methods = {}
-    for row, column in _possibly_sparse(columns, n, bound):
+    for row, column in _possibly_sparse(columns, n, bound, asked):
         counted = _counted(hits, row, column, bound)
         differences = columns[:, column] - columns[:, row] if counted is None else counted
         differences = differences[np.abs(differences) >= TIE]
@@ -291,7 +313,9 @@ def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float
     return np.repeat([base.value, -base.value], [candidate.beyond(base), base.beyond(candidate)])
 
 
-def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[tuple[int, int]]:
+def _possibly_sparse(
+    columns: Floats, n: int, bound: float | None, asked: Mask | None
+) -> Iterator[tuple[int, int]]:
     """Yields the pairs (row < column) for which a few matrix products do not show that the t-test applies.
 
     Only these pairs then need a pass over the users.
@@ -305,6 +329,8 @@ def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[t
     else:
         unsure = _GROUPED if n > len(columns) else _ROUNDED
         possibly |= squares < (1 + unsure) * LEAST_SQUARES * bound**2
+    if asked is not None:
+        possibly &= asked
     rows, others = np.nonzero(np.triu(possibly, 1))
     return zip(rows.tolist(), others.tolist(), strict=True)
 

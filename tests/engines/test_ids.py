@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 from small_tables import run, upload
 
-from recdash.engines import Reference, match, read_reference
-from recdash.engines.ids import FirstColumn, IdIndex, number_of
+from recdash.engines import Reference, hits_from_tables, hits_to_tables, match, read_reference
+from recdash.engines.ids import ColumnTexts, FirstColumn, IdIndex, number_of
 from recdash.errors import InputError
+from recdash.evaluation.metric_inputs import metric_inputs_of
 
 
 def reference(truth_item: Any, user: Any = "u", **tables: Any) -> Reference:
@@ -232,3 +233,37 @@ def test_ids_looked_up_together_have_the_codes_of_each_by_itself(seed: int) -> N
         assert codes == expected
         assert [*together.ids()] == [*one_by_one.ids()]
         assert together.spellings_met == one_by_one.spellings_met
+
+
+def stored(item: str) -> tuple[dict[str, pa.Table], Reference]:
+    """Returns the tables of a run that shows an item of the truth, "a", and one that is not in it."""
+    known = reference("a")
+    hits, _ = match(run("user_id item_id rank", [("u", "a", 1), ("u", item, 2)]), known)
+    return hits_to_tables(hits), known
+
+
+@pytest.mark.parametrize("item", ["b", "12"])
+def test_ids_of_a_stored_run_are_those_of_its_lists(item: str) -> None:
+    tables, known = stored(item)
+    exposure = hits_from_tables(tables, known.truth).exposure
+    assert exposure is not None
+    ids = exposure.items
+    assert (len(ids), list(ids), ids[1], ids[-1], ids[1:]) == (
+        2,
+        ["a", str(item)],
+        *[str(item)] * 2,
+        [str(item)],
+    )
+    assert isinstance(ids, ColumnTexts)
+    assert ids.to_arrow().to_pylist() == list(ids)
+
+
+def test_metrics_of_a_stored_run_convert_none_of_its_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    converted: list[object] = []
+    monkeypatch.setattr(ColumnTexts, "__iter__", lambda ids: converted.append(ids) or iter(()))
+    monkeypatch.setattr(ColumnTexts, "__getitem__", lambda _, place: converted.append(place) or "")
+    tables, known = stored("b")
+    inputs = metric_inputs_of(hits_from_tables(tables, known.truth), known, "truth")
+    assert inputs.sample is not None
+    assert inputs.catalogue is not None
+    assert (inputs.sample.rank.tolist(), inputs.catalogue.n_items, converted) == ([1], 2, [])

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from recdash.stats import grouped, holm, rank_runs
+from recdash.stats import CORRECTIONS, Correction, grouped, holm, rank_runs
+from recdash.stats.bounded import WeightedMean
+from recdash.stats.family import significant
 from recdash.stats.groups import MOST_GROUPS
 from recdash.stats.ranks import _places
-from recdash.stats.sparse import sparse_pairs
+from recdash.stats.sparse import BoundedMean, sparse_pairs
 
 RNG = np.random.default_rng(3)
 START = RNG.bit_generator.state
@@ -116,3 +118,56 @@ def test_places_of_many_draws_are_those_that_scipy_gives() -> None:
     numbers = np.random.default_rng(5).integers(0, 4, (50, 6)).astype(np.float64)
     expected = scipy_stats.rankdata(numbers, method="min", axis=1)
     np.testing.assert_array_equal(_places(numbers), expected)
+
+
+def sparse_runs(n: int = 300) -> list[np.ndarray]:
+    """Returns 12 runs with graded values of few users: four are near 0, the others rise from 2 to 16 %."""
+    shares = (0.004, 0.004, 0.004, 0.004, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14, 0.16)
+    return [np.where(RNG.random(n) < share, RNG.integers(1, 5, n) / 4, 0.0) for share in shares]
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("draw", range(4))
+def test_bounds_decide_as_the_tests_of_all_pairs_do(correction: Correction, draw: int) -> None:
+    RNG.random(draw)
+    columns = sparse_runs()
+    pairs = [(a, b) for a in range(12) for b in range(a + 1, 12)]
+    tests = sparse_pairs(np.column_stack(columns), 300, 1.0)
+    assert tests.keys() == set(pairs)  # the t-test applies to none
+    findings = significant(np.array([tests[pair].p for pair in pairs]), correction)
+    worse_than = np.zeros(12, dtype=int)
+    for (a, b), is_finding in zip(pairs, findings.tolist(), strict=True):
+        lower = a if columns[a].sum() < columns[b].sum() else b
+        worse_than[lower] += is_finding
+    assert rank_runs(grouped(columns), correction, bound=1.0).rank.tolist() == (1 + worse_than).tolist()
+
+
+def test_most_pairs_of_many_runs_need_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 runs in which nobody has a hit and 10 in which 60 of 300 users have one of 1/2: of 2,415 pairs,
+    1,770 + 45 have equal totals, and those of 600 differ by 30. Then X is 30 − 1 on average, and its squares
+    are 60/4 + 1 = 16: with t = 0.8 the bound is 4 · 1.4⁻⁶⁰ / 0.2 = 3.4e-8, below 0.05 / 2,415.
+    """
+    computed: list[float] = []
+    probability = WeightedMean.chance_of_at_most
+
+    def counted(mean: WeightedMean, at: float) -> float:
+        computed.append(at)
+        return probability(mean, at)
+
+    monkeypatch.setattr(WeightedMean, "chance_of_at_most", counted)
+    good = np.where(np.arange(300) < 60, 0.5, 0.0)
+    found = rank_runs(grouped([*[np.zeros(300)] * 60, *[good] * 10]), bound=1.0)
+    assert found.rank.tolist() == [11] * 60 + [1] * 10
+    assert computed == []
+
+
+def test_a_p_that_is_surely_below_a_limit_is_below_it() -> None:
+    """Chernoff's bound is no smaller than p, and decides where p is far below the limit."""
+    for share in (0.1, 0.3, 0.5, 0.9):
+        gains = RNG.random(200) < share
+        method = BoundedMean(300, np.where(gains, 1.0, -0.5) * RNG.random(200), 1.0)
+        assert not method.is_surely_below(method.p)
+    clear = BoundedMean(300, np.full(60, 0.5), 1.0)
+    assert clear.p < 1e-8
+    assert (clear.is_surely_below(3.5e-8), clear.is_surely_below(3.3e-8)) == (True, False)
+    assert not BoundedMean(300, np.full(2, 0.5), 1.0).is_surely_below(1.0)
