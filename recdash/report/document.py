@@ -137,7 +137,8 @@ SIGNED_WORDING = 15
 """The last wording of these differences:
 
 - Aggregates whose metrics count different users: reports do not tell the split of each population.
-- Interleaving: an A/B test of the same pair is left out if one of the tests has no p-value.
+- Interleaving: an A/B test of the same pair is left out if one of the tests has no p-value. The preference by
+  segment and by day is not shown.
 - *Why*: the logarithm of a lift of which less is better is that of the negated lift.
 """
 

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 from interleaved_tables import team_draft
 
-from recdash.formatting.tables import Interval, Number, RunName, Table
+import recdash
+from recdash.formatting.tables import Interval, Number, RunName, Table, shown
 from recdash.report.document import Document, Paragraph, Section
 from recdash.report.formats.registry import FORMS
 from recdash.report.reports import Reports
 from recdash.report.reproduce.recompute import changed_settings
 from recdash.report.reproduce.reproduce import reproduction
+from recdash.report.sections.interleaving import MOST_DAYS
 from recdash.service import Workspace
 
 USERS = [f"u{number:04d}" for number in range(60)]
@@ -87,6 +89,75 @@ def test_uneven_teams_are_told(workspace: Workspace, films: str) -> None:
     assert made.title == "Interleaved, als against popular: no verdict, the teams are uneven"
     warning = next(part for part in made.parts if isinstance(part, Paragraph) and part.tone == "worse")
     assert "came first in" in warning.text
+
+
+def parted(seed: int = 0) -> pd.DataFrame:
+    """A team draft of two countries, of requests on three days."""
+    frame = team_draft(lean=0.5, seed=seed)
+    request = frame["request_id"].str[1:].astype(int)
+    days = [f"2026-03-{2 + number % 3:02d}T10:00:00Z" for number in request]
+    return frame.assign(country=np.where(request % 2 == 0, "PT", "SE"), timestamp=days)
+
+
+def amounts(cell: object) -> float | None:
+    assert isinstance(cell, Number)
+    return cell.value
+
+
+def test_it_has_the_preference_by_segment_and_by_day(workspace: Workspace, films: str) -> None:
+    """With the numbers of Python; another interleaving test without the columns has no such tables."""
+    workspace.interleaving.add(films, "July", parted(), control="popular")
+    tables = {part.title: part for part in section(told(workspace, films)).parts if isinstance(part, Table)}
+    assert {title for title in tables if " by " in title} == {
+        "July: preference for als by country", "July: preference for als by day",
+    }  # fmt: skip
+    results = recdash.interleaving(parted(), control="popular")
+    by_country = tables["July: preference for als by country"]
+    expected = results.segments("country").table()
+    assert [line[0] for line in by_country.rows] == ["PT", "SE"] == expected["segment"].to_list()
+    for line, row in zip(by_country.rows, expected.itertuples(), strict=True):
+        interval = line[2]
+        assert isinstance(interval, Interval)
+        read = [amounts(cell) for cell in (line[1], interval.low, interval.high, line[3], line[5], line[6])]
+        assert read == [
+            row.preference, row.corrected_low, row.corrected_high, row.p_bh, row.n_users, row.n_requests,
+        ]  # fmt: skip
+    by_day = tables["July: preference for als by day"]
+    days = results.days("daily").table()
+    assert [line[0] for line in by_day.rows] == ["2 March 2026", "3 March 2026", "4 March 2026"]
+    assert [amounts(line[1]) for line in by_day.rows] == days["preference"].to_list()
+    # 3 · .05 is less than one day
+    assert by_day.note == "Each day alone, not corrected over the days."
+
+
+def test_uneven_teams_are_judged_in_no_segment(workspace: Workspace, films: str) -> None:
+    frame = parted()
+    frame["team"] = np.where(frame["rank"] % 2 == 1, "als", "popular")
+    workspace.interleaving.add(films, "August", frame, control="popular")
+    parts = section(told(workspace, films)).parts
+    by_country = next(part for part in parts if isinstance(part, Table) and part.title.endswith("by country"))
+    assert [shown(line[4], {}) for line in by_country.rows] == ["! not judged", "! not judged"]
+
+
+def test_of_many_days_the_last_are_shown(workspace: Workspace, films: str) -> None:
+    """40 days: 40 · .05 are 2."""
+    frame = parted()
+    request = frame["request_id"].str[1:].astype(int)
+    day = pd.Timestamp("2026-03-01", tz="UTC") + pd.to_timedelta(request % 40, unit="D")
+    workspace.interleaving.add(films, "July", frame.assign(timestamp=day), control="popular")
+    parts = section(told(workspace, films)).parts
+    by_day = next(part for part in parts if isinstance(part, Table) and part.title.endswith("by day"))
+    assert (len(by_day.rows), by_day.rows[-1][0]) == (MOST_DAYS, "9 April 2026")
+    assert by_day.note.startswith("The last 31 of 40 days. ")
+    assert by_day.note.endswith("Of 40 days, about 2 would exclude 50 % by chance.")
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_segments_and_days_are_in_every_form(workspace: Workspace, films: str, form: str) -> None:
+    workspace.interleaving.add(films, "July", parted(), control="popular")
+    text = FORMS[form].write(told(workspace, films)).decode()
+    assert "July: preference for als by country" in text
+    assert "4 March 2026" in text
 
 
 def test_a_report_without_the_section_or_before_the_test_does_not_name_it(

@@ -11,6 +11,7 @@ from typing import Any
 
 import bookshop
 import pytest
+from interleaved_tables import team_draft
 from workbook import workbook
 
 from recdash.errors import InputError, NameTaken
@@ -90,6 +91,18 @@ def test_a_name_that_a_stored_run_has_is_said_before_the_files_are_stored(worksp
         ("als 2", False),
         ("ease", True),
     ]
+
+
+def test_the_segments_of_an_interleaving_test_are_known_once_it_is_counted(workspace: Workspace) -> None:
+    """Titles differ within a request, and prices are numbers."""
+    table = team_draft()
+    country = table["request_id"].str[-1].map(lambda last: "PT" if last in "02468" else "SE")
+    table = table.assign(country=country, title="title " + table["item_id"], price=range(len(table)))
+    (file,) = planned(workspace, {"slots.csv": table.to_csv(index=False).encode()}).files
+    assert (file.kind, file.segments) == ("interleaving", ("country",))
+    one_team = table.assign(team="als").to_csv(index=False).encode()
+    (file,) = planned(workspace, {"slots.csv": one_team}).files
+    assert file.segments is None
 
 
 def test_a_problem_with_ids_is_said_once(workspace: Workspace) -> None:

@@ -32,7 +32,7 @@ from recdash.service.catalog.intake import (
 )
 from recdash.service.catalog.intake import TestPlan as AbTestPlan
 from recdash.ui.upload import words
-from recdash.ui.upload.rows import column_name, row_html
+from recdash.ui.upload.rows import column_name, read_as, row_html
 from recdash.ui.upload.settings import suggested_experiment
 
 PROBLEM = Problem(
@@ -49,6 +49,19 @@ def planned(kind: TableKind | None, text: str = "user_id,item_id\nu,a\n", **fact
 
 def plan_of(*files: PlannedFile, **facts: Any) -> IntakePlan:
     return IntakePlan(PlanInputs(()), files, "films", **facts)
+
+
+SLOTS = (
+    "request_id,unit_id,rank,item_id,team,clicked,country,price\nr,u,1,a,als,0,SE,3\nr,u,2,b,ease,1,SE,4\n"
+)
+
+
+def test_segments_of_an_interleaving_test_are_told() -> None:
+    """Which columns they are is known once the test was counted."""
+    counted = planned("interleaving", SLOTS, segments=("country",))
+    assert words.columns_in_words(counted).endswith("clicked · 1 segment: country · not used: price")
+    assert (read_as(counted)["country"], "price" in read_as(counted)) == ("segment", False)
+    assert words.columns_in_words(planned("interleaving", SLOTS)).endswith("clicked")
 
 
 @pytest.mark.parametrize(

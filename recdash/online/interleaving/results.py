@@ -97,9 +97,12 @@ class InterleavingResults:
     @property
     def finding(self) -> Finding:
         """Returns whether users prefer b (better) or a (worse); *not judged* if the teams are uneven."""
+        return self.finding_of(self.preference.p, self.preference.share)
+
+    def finding_of(self, p: float | None, share: float | None) -> Finding:
+        """Returns the same for the p and preference of a part of the requests, such as a segment."""
         if self.split.blocked:
             return "not judged"
-        p, share = self.preference.p, self.preference.share
         if p is None or share is None or p >= SIGNIFICANCE_LEVEL:
             return "not settled"
         return "better" if share > 0.5 else "worse"

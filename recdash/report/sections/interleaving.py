@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from recdash.domain.records import OnlineTest
 from recdash.domain.results import WHOLE
 from recdash.formatting import tables
@@ -22,11 +24,14 @@ from recdash.formatting.wording import long_day, small
 from recdash.metrics import define
 from recdash.online.agreement.join import judged_by
 from recdash.online.interleaving import wording
+from recdash.online.interleaving.results import InterleavingResults
 from recdash.report.context import ReportContext
 from recdash.report.document import SIGNED_WORDING, Paragraph, Part, Section
 from recdash.service.online.interleaving import InterleavedPair, LiftOfPair
 
 NAME = "interleaving"
+MOST_DAYS = 31
+"""The most days in a table; of more the last are shown."""
 
 
 def interleaving_tests(context: ReportContext) -> list[OnlineTest]:
@@ -70,8 +75,26 @@ def _of_test(context: ReportContext, test: OnlineTest, pair: InterleavedPair | N
         *(Paragraph(str(warning), "worse") for warning in results.warnings),
         Table(title, wording.measure_columns(b), rows, f"{wording.size(results)}."),
         *(Paragraph(text, "muted") for text in wording.reading(results, b)),
+        *(_parts_of_requests(test, results, b) if context.wording > SIGNED_WORDING else ()),
         *([_beside(context, pair)] if pair is not None else []),
     ]
+
+
+def _parts_of_requests(test: OnlineTest, results: InterleavingResults, b: str) -> Iterator[Table]:
+    """Yields a table per attribute of the preference in its segments, and one of days, where the upload has
+    them.
+    """
+    about, labels = f"{test.name}: preference for {b} by", results.requests.labels
+    for attribute in sorted(labels.segments):
+        rows = tuple(map(tuple, wording.segment_rows(results, attribute)))
+        columns = wording.segment_columns(attribute, b)
+        yield Table(f"{about} {attribute}", columns, rows, wording.segment_note(attribute))
+    if labels.day is not None:
+        rows = tuple(map(tuple, wording.day_rows(results)))
+        note, shown = wording.day_note(len(rows)), rows[-MOST_DAYS:]
+        if len(rows) > MOST_DAYS:
+            note = f"The last {MOST_DAYS} of {len(rows)} days. {note}"
+        yield Table(f"{about} day", wording.day_columns(b), shown, note)
 
 
 def _pairs(context: ReportContext) -> dict[str, InterleavedPair]:

@@ -163,6 +163,8 @@ class PlannedFile:
     rows_seen: int = 0
     """The number of rows that were looked at; ``has_more``: the file has others."""
     has_more: bool = True
+    segments: tuple[str, ...] | None = None
+    """The columns by which an interleaving test shows preferences; None if they are not known."""
 
     @property
     def mapping(self) -> Mapping[str, str]:

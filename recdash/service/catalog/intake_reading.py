@@ -104,6 +104,7 @@ class Draft:
     preview: Preview | None = None
     run: str = ""
     first_ids: FirstIds | None = None
+    segments: tuple[str, ...] | None = None
     problems: list[Problem] = field(default_factory=list)
     notices: list[Problem] = field(default_factory=list)
 
@@ -536,6 +537,8 @@ class Planner:
             trial = self._counted(tables, self._served_baseline(used, trial))
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
+        if isinstance(trial, InterleavingResults):
+            first.segments = tuple(sorted(trial.requests.labels.segments))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
         notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
         return replace(
@@ -645,6 +648,7 @@ class Planner:
             draft.choice.params,
             draft.look.rows.num_rows,
             not draft.look.is_whole or bool(draft.look.problems),
+            draft.segments,
         )
 
 

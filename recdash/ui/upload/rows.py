@@ -203,6 +203,7 @@ def read_as(file: PlannedFile) -> dict[str, str]:
     left_out = {notice.place for notice in preview.notices if notice.code == "column-left-out"}
     further = words.FURTHER.get(preview.kind, "")
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
+    read |= dict.fromkeys(file.segments or (), "segment")
     for role, column in file.mapping.items():
         read[words.column_read(column, preview.reversible)] = role_name(role)
     return read

@@ -113,6 +113,8 @@ def _further(file: PlannedFile) -> list[str]:
     ]
     if not others:
         return []
+    if file.kind == "interleaving":
+        return [] if file.segments is None else _segments(file.segments, others)
     if noun is None:
         return [f"not used: {listed(others, MOST_COLUMNS)}"]
     before = without_counts_before_test(others) if file.kind == "sessions" else others
@@ -121,6 +123,16 @@ def _further(file: PlannedFile) -> list[str]:
     return [
         *([f"{columns}: {listed(before, MOST_COLUMNS)}"] if before else []),
         *([f"before the test, for CUPED: {listed(covariates, MOST_COLUMNS)}"] if covariates else []),
+    ]
+
+
+def _segments(segments: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Returns the columns by whose values preferences are shown, and the rest of the ``others``, in words."""
+    chosen = [column for column in others if column in segments]
+    unused = [column for column in others if column not in segments]
+    return [
+        *([f"{many(len(chosen), 'segment')}: {listed(chosen, MOST_COLUMNS)}"] if chosen else []),
+        *([f"not used: {listed(unused, MOST_COLUMNS)}"] if unused else []),
     ]
 
 
