@@ -121,7 +121,8 @@ def _compute(form: str, options: Mapping[str, Any]) -> None:
     if form == "json":
         say_json({**facts, "baseline": _baseline_facts(read)})
     else:
-        say_lines(text_table([(TITLES[name], plan.text(name)) for name in facts], texts=2))
+        table = text_table([(TITLES[name], plan.text(name)) for name in facts], texts=2)
+        say_lines("\n".join(filter(None, [table, plan.weekday_note])))
 
 
 def _store(
@@ -300,7 +301,8 @@ def _text(facts: Mapping[str, Any]) -> str:
     from recdash.online.plan import TITLES, AnalysisPlan
 
     versions = [AnalysisPlan.of_facts(version["plan"]) for version in facts["versions"]]
-    lines = [text_table(versions[-1].rows(), texts=2), ""]
+    note = versions[-1].weekday_note
+    lines = [text_table(versions[-1].rows(), texts=2), "", *([note] if note else [])]
     for place, version in enumerate(facts["versions"]):
         when = f"{version['created'][:16].replace('T', ' ')} UTC"
         if not place:

@@ -86,6 +86,14 @@ class AnalysisPlan:
         """Returns (title, value in words) of each field."""
         return [(title, self.text(name)) for name, title in TITLES.items()]
 
+    @property
+    def weekday_note(self) -> str:
+        """Returns that the duration is not full weeks, as is advised; empty if it is or is not planned."""
+        if self.days is None or self.days % WEEK == 0:
+            return ""
+        verb = "is" if self.days == 1 else "are"
+        return f"{many(self.days, 'day')} {verb} not full weeks: some weekdays count more often than others."
+
     def changes(self, later: AnalysisPlan) -> list[tuple[str, str, str]]:
         """Returns (field, value here, value later) of the fields that differ, in words."""
         differing = [name for name in TITLES if getattr(self, name) != getattr(later, name)]

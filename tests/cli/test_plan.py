@@ -39,6 +39,14 @@ def test_without_an_experiment_nothing_is_stored(run: Recdash) -> None:
     assert as_json(run, "list")["experiments"] == []
 
 
+def test_a_duration_that_is_not_full_weeks_is_told(run: Recdash) -> None:
+    note = "10 days are not full weeks: some weekdays count more often than others."
+    typed = ("--effect", "10%", "--mean", "1", "--std-dev", "1")
+    assert note in run("plan", *typed, "--days", "10").stdout
+    assert "full weeks" not in run("plan", *typed, "--days", "14").stdout
+    assert note in run(*PLAN, "--days", "10").stdout
+
+
 def test_a_rate_and_an_earlier_test_are_baselines(run: Recdash) -> None:
     # (1.95996 + 0.84162)² · (.1 · .9 + .11 · .89) / .01² = 14,748.1 users a variant
     assert as_json(run, "plan", "--effect", "10%", "--rate", "10%")["users"] == 2 * 14749

@@ -238,6 +238,18 @@ def test_a_week_is_full_and_what_sessions_cannot_tell_says_why(shown: Open) -> N
     assert "Exposed, no session – not known needs a table of exposures" in text
 
 
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [
+        (10, "? 1 week, 3 days 2 to 11 Mar 2026 (UTC); some weekdays count more often"),
+        (14, "✓ 2 full weeks 2 to 15 Mar 2026 (UTC)"),
+    ],
+)
+def test_only_full_weeks_are_as_advised(workspace: Workspace, shown: Open, days: int, says: str) -> None:
+    added(workspace, sessions({"control": 80, "new": 140}, days=days))
+    assert f"Days {says}" in said(shown())
+
+
 def test_few_days_are_no_week(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}, days=3))
     text = said(shown())
@@ -810,8 +822,10 @@ def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown
     app.text_input(key=f"{form}-primary").set_value("orders")
     app.text_input(key=f"{form}-guardrails").set_value("visits=2%")
     app.number_input(key=f"{form}-users").set_value(400)
+    app.number_input(key=f"{form}-days").set_value(10)
     app = press(app, "Store plan")
     page = said(app)
+    assert "10 days are not full weeks: some weekdays count more often than others." in page
     assert "Planned A/B tests" in page
     assert "visits (2 %)" in page
     assert "400 users, control and variant together" in page

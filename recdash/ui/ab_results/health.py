@@ -201,15 +201,16 @@ def _exposure(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck
 def _days(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
     if not sample.days:
         return HealthCheck(title, "unknown", "not known", "no timestamps")
-    uneven = _is_warned(ab_test, "uneven-days")
     weeks, rest = divmod(sample.days, WEEK)
-    if uneven:
-        word = "split unevenly"
-    elif not weeks:
-        word = f"{many(sample.days, 'day')} only"
-    else:
-        word = f"{many(weeks, 'week')}, {many(rest, 'day')}" if rest else many(weeks, "full week")
-    return HealthCheck(title, "bad" if uneven or not weeks else "good", word, f"{sample.dates} (UTC)")
+    dates = f"{sample.dates} (UTC)"
+    if _is_warned(ab_test, "uneven-days"):
+        return HealthCheck(title, "bad", "split unevenly", dates)
+    if not weeks:
+        return HealthCheck(title, "bad", f"{many(sample.days, 'day')} only", dates)
+    if rest:
+        word = f"{many(weeks, 'week')}, {many(rest, 'day')}"
+        return HealthCheck(title, "open", word, f"{dates}; some weekdays count more often")
+    return HealthCheck(title, "good", many(weeks, "full week"), dates)
 
 
 def _novelty(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:

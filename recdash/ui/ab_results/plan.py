@@ -43,9 +43,10 @@ def deviations_html(check: PlanCheck) -> Html:
 
 
 def show_plan(history: PlanHistory) -> None:
-    """Draws the current plan as a table, and who made and changed it."""
-    widgets.table(text_columns("Planned", ""), history.current.plan.rows())
-    widgets.note(changes(history))
+    """Draws the current plan as a table, what its duration lacks, and who made and changed it."""
+    plan = history.current.plan
+    widgets.table(text_columns("Planned", ""), plan.rows())
+    widgets.note([plan.weekday_note, *changes(history)])
 
 
 def changes(history: PlanHistory) -> list[str]:
