@@ -19,7 +19,7 @@ LAYOUTS = frozenset({
 READINGS = LAYOUTS | {
     "columns-by-values", "ids-swapped", "list-cells", "split-cells", "file-order", "yes-no", "several-runs",
     "several-replicates", "unread-scores", "several-lists", "two-scores", "distance", "comments",
-    "event-synonym", "score-is-rank",
+    "event-synonym", "score-is-rank", "no-times",
 }  # fmt: skip
 """Codes of notices that say how a file is read; any other notice is about its data."""
 NOTES = frozenset({"delimiter"})

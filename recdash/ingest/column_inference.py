@@ -25,6 +25,7 @@ from recdash.ingest.columns import (
     DISTANCES,
     LESS_IS_BETTER,
     LISTS,
+    POSITIONS,
     SINGLE,
     Columns,
     KnownOrder,
@@ -39,6 +40,7 @@ from recdash.ingest.columns import (
     wide_label,
 )
 from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.ids_by_position import problem_of_ids
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
 from recdash.ingest.list_faults import rank_conflicts
 from recdash.ingest.row_order import may_rank
@@ -159,7 +161,7 @@ def columns_of_table(
         return assign(kind, raw.columns, explicit, raw.roles, None, (*without, *contradicted))
     if kind in ("truth", "train"):
         return _without_header(kind, raw, explicit, without)
-    return assign(kind, raw.columns, explicit, None, by_position(kind, raw.columns, raw.sample()), without)
+    return _by_position(kind, raw, explicit, without)
 
 
 def _without_header(
@@ -167,12 +169,15 @@ def _without_header(
 ) -> Columns:
     """Returns the columns by position, unless each row is a list; with a problem if both are possible."""
     names = raw.columns
-    by_place = by_position(kind, names, raw.sample())
     is_clear = len(names) < 3 or raw.lists or set(explicit) - {"user_id", "run", "replicate"}
     rows = [] if is_clear else _first_cells(raw)
     reading = _reading_of(rows) if kind == "run" else _reading_of_truth(rows)
     if reading == "long":
-        return assign(kind, names, explicit, None, by_place, without)
+        return _by_position(kind, raw, explicit, without)
+    by_place = dict(zip(("user_id", "item_id"), names, strict=False))
+    problem = problem_of_ids(kind, names, by_place, explicit, raw.sample(), are_lists=reading == "wide")
+    if problem is not None:
+        return replace(assign(kind, names, explicit, None, by_place, without), problems=(problem,))
     listed_items = {"item_id": f"{names[1]}..{names[-1]}"} if reading == "wide" else {}
     user = {"user_id": explicit.get("user_id") or names[0]}
     if user["user_id"] != names[0]:
@@ -182,6 +187,31 @@ def _without_header(
         return columns
     wrong = tuple(problem for problem in columns.problems if problem.code != "missing-column")
     return replace(columns, wide=(), notices=(), problems=wrong or (_two_readings(kind, names),))
+
+
+def _by_position(
+    kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
+) -> Columns:
+    """Returns the columns by position; with a problem if one of them seems to hold no ids, and a notice if a
+    fourth one holds no times.
+    """
+    names, rows = raw.columns, raw.sample()
+    by_place = by_position(kind, names, rows)
+    columns = assign(kind, names, explicit, None, by_place, without)
+    if columns.problems:
+        return columns
+    problem = problem_of_ids(kind, names, columns.mapping, explicit, rows)
+    if problem is not None:
+        return replace(columns, problems=(problem,))
+    decided = {*explicit, *without, *columns.mapping}
+    has_fourth = "timestamp" in POSITIONS.get(kind, ()) and len(names) > 3
+    if not has_fourth or "timestamp" in decided or names[3] in columns.mapping.values():
+        return columns
+    finding = "its numbers are too small for times, and are not read"
+    fix = f"If they are times, choose them{CHOOSE}: timestamp={names[3]}."
+    example = next((f"'{row[names[3]]}'" for row in rows if row[names[3]]), "")
+    notice = Problem("no-times", f"column '{names[3]}'", finding, fix, 1, example)
+    return replace(columns, notices=(*columns.notices, notice))
 
 
 def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:

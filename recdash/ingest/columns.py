@@ -359,8 +359,17 @@ INTERLEAVING_SETS = (
 )  # fmt: skip
 """Sets of roles, one of which an interleaving test needs."""
 
-A_TIME = re.compile(r"[1-9]\d{8,}(\.\d+)?$|\d{4}-\d\d-\d\d([ T]|$)")
-"""A date, or a number of at least nine digits: seconds since 1970 from 1973 on, as FIRST_TIME of values."""
+A_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]|$)|\d{1,2}/\d{1,2}/\d{4}( |$)|\d{1,2}\.\d{1,2}\.\d{4}( |$)")
+"""2024-02-01, 1/2/2024 or 01.02.2024, which a time may follow."""
+A_TIME = re.compile(
+    rf"{A_DATE.pattern}|[1-9]\d{{8,}}(\.\d+)?$|(19[7-9]\d|20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
+)
+"""A date, also without signs (20240201), or a number of at least nine digits: seconds since 1970 from 1973
+on, as FIRST_TIME of values.
+"""
+A_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+LEAST_TIME = 100_000
+"""Smaller numbers would be seconds of the first two days of 1970: they are ratings, counts or folds."""
 # roles of a table without a header, by position (for the third column of a run see by_position)
 POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "run": ("user_id", "item_id", "score", "rank"),
@@ -784,18 +793,21 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
 
     The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list. The third
     column of a test set or training data has the times if its values are times, and the fourth's are not.
-    Columns of times have no predictions, unless all columns look like times: they may be large ratings.
+    Columns of times order no run and have no predictions, unless all columns look like times: they may be
+    large ratings.
     """
     names = POSITIONS.get(kind, ())
     if names[3:] == ("timestamp",) and len(columns) >= 3:
         third, *fourth = (are_times([row[column] for row in rows]) for column in columns[2:4])
         if third and not any(fourth):
             names = (*names[:2], names[3], names[2])
+        elif fourth and are_small([row[columns[3]] for row in rows]):
+            names = names[:3]
     if kind == "predictions":
         columns = [*columns[:2], *_without_times(columns[2:], rows)]
     mapping = dict(zip(names, columns, strict=False))
     if kind == "run" and len(columns) >= 3:
-        extra = columns[2:4]
+        extra = [c for c in columns[2:4] if not are_times([row[c] for row in rows])]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
         score = next((c for c in extra if c != rank), None)
         mapping = {"user_id": columns[0], "item_id": columns[1]}
@@ -813,7 +825,19 @@ def _without_times(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) ->
 def are_times(values: Iterable[str]) -> bool:
     """Returns True if all values are dates, or numbers that are too large for ratings: seconds since 1970."""
     written = [value.strip() for value in values if value.strip()]
-    return bool(written) and all(A_TIME.match(value) for value in written)
+    return bool(written) and all(map(A_TIME.match, written))
+
+
+def are_dates(values: Iterable[str]) -> bool:
+    """Returns True if all values are dates, written with signs."""
+    written = [value.strip() for value in values if value.strip()]
+    return bool(written) and all(map(A_DATE.match, written))
+
+
+def are_small(values: Iterable[str]) -> bool:
+    """Returns True if all values are numbers that are too small for times."""
+    written = [value.strip().replace(",", ".") for value in values if value.strip()]
+    return bool(written) and all(A_NUMBER.fullmatch(v) and float(v) < LEAST_TIME for v in written)
 
 
 def _counts_up(values: Sequence[str]) -> bool:

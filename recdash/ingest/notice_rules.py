@@ -154,6 +154,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "mixed-time-units": NoticeRule("Each time is read in its own unit.", "Write all times in one unit."),
     "slash-dates": NoticeRule("Day and month are read as the larger numbers show.", TIME),
     "text-times": NoticeRule("The times are kept as text.", TIME),
+    "no-times": NoticeRule("The column is not read.", _map("timestamp=NAME")),
     # repeated rows
     "duplicate-pairs": NoticeRule("A repeated item counts by the rule for duplicates.", REPEATED),
     "duplicate-truth": NoticeRule("The row with the highest relevance counts.", "Keep one row per pair."),

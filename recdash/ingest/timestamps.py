@@ -12,7 +12,6 @@ from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ALWAYS
 from recdash.ingest.values import (
-    EXACT_FLOAT,
     UNITS,
     ColumnCheck,
     how_to_state_order,
@@ -21,6 +20,7 @@ from recdash.ingest.values import (
     plain,
     read_floats,
     units_of,
+    with_dates_written_out,
     year_first,
 )
 
@@ -31,12 +31,6 @@ SHAPE = (
     r"([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 )
 ZONED = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
-_DAY, _CLOCK = r"(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", r"([01]\d|2[0-3])([0-5]\d)([0-5]\d)"
-COMPACT = rf"^(19[7-9]\d|20\d\d){_DAY}({_CLOCK})?(\.0+)?$"
-COMPACT_DATE = (r"^(\d{4})(\d\d)(\d\d)(\.0+)?$", r"\1-\2-\3")
-COMPACT_TIME = (
-    r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.0+)?$", r"\1-\2-\3 \4:\5:\6"
-)  # fmt: skip
 # so that Arrow reads database output: '2026-11-02 09:00:00.123456789 UTC'
 SPELLINGS = ((r" ?(UTC|GMT|z)$", "Z"), (r"(\.\d{6})\d+", r"\1"), (r"(:\d\d(\.\d+)?) ([+-]\d)", r"\1\3"))
 EARLIEST, LATEST = pa.scalar(0, UTC), pa.scalar(4_102_444_800_000_000, UTC)  # 1970 and 2100
@@ -63,7 +57,7 @@ def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
     Refuses timestamps before 1970 or from 2100 on, which come from a clock that was never set, or stand for
     "no end".
     """
-    array = _with_dates_written_out(plain(array), check)
+    array = with_dates_written_out(plain(array), check)
     moments = _of_type(array, check)
     _refuse_far(moments, array, check)
     if _must_be_written(check):
@@ -98,37 +92,6 @@ def _of_type(array: pa.Array, check: ColumnCheck) -> pa.Array:
     if is_text(array.type):
         return _of_text(array, check)
     return _since_1970(read_floats(array, check, "a time", HOW), array, check)
-
-
-def _with_dates_written_out(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns 20260301 and 20260301093000 as 2026-03-01 and 2026-03-01 09:30:00; others unchanged.
-
-    As seconds since 1970, the first would be a day of that year. Numbers are dates if most values of the
-    first block are; other numbers are refused then.
-    """
-    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
-    if not is_number and not is_text(array.type):
-        return array
-    if not check.findings.compact_dates.get(check.column, True):
-        return array
-    text = pc.utf8_trim_whitespace(array if is_text(array.type) else _digits(array))
-    is_date = pc.match_substring_regex(text, COMPACT)
-    if check.column not in check.findings.compact_dates:
-        others = pc.and_not(pc.fill_null(pc.invert(is_date), False), is_missing(text))
-        n_dates, n_others = (pc.sum(mask, min_count=0).as_py() for mask in (is_date, others))
-        check.findings.compact_dates[check.column] = n_dates > n_others
-        if n_dates <= n_others:
-            return array
-    return pc.replace_substring_regex(pc.replace_substring_regex(text, *COMPACT_TIME), *COMPACT_DATE)
-
-
-def _digits(numbers: pa.Array) -> pa.Array:
-    """Returns numbers as text, whole ones without decimals and exponent; null for NaN."""
-    if pa.types.is_integer(numbers.type):
-        return numbers.cast(pa.string())
-    is_whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), EXACT_FLOAT))
-    whole = pc.if_else(is_whole, numbers, None).cast(pa.int64()).cast(pa.string())
-    return pc.coalesce(whole, pc.if_else(pc.is_nan(numbers), None, numbers).cast(pa.string()))
 
 
 def _since_1970(numbers: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -194,3 +195,128 @@ def test_ids_with_a_colon_are_ids(cells: str) -> None:
     (run,) = read_recommendations(f'user_id,items\nu,"{cells}"\n'.encode(), name="slim")
     read = [row["item_id"] for batch in run.batches() for row in batch.to_pylist()]
     assert read == cells.strip("[]").split(",")
+
+
+# ── ids that are none ────────────────────────────────────────────────────────────────────────
+
+USERS, N_ITEMS = range(1, 9), 6
+SECONDS = 1_704_153_600
+
+
+def rows_of(form: str) -> bytes:
+    """Returns six rows of each of eight users without a header line, as ``form`` writes them."""
+    rows = [
+        {
+            "index": N_ITEMS * place + rank,
+            "user": user,
+            "item": 7 * user + 11 * rank % 13,
+            "rank": rank,
+            "score": (N_ITEMS - rank) / 4,
+            "rating": 1 + (user + rank) % 5,
+            "seconds": SECONDS + 97 * (N_ITEMS * place + rank),
+            "day": f"2024-01-{1 + place:02}",
+            "clock": f"2024-01-{1 + place:02}T0{rank}:00:00Z",
+            "compact": f"202401{1 + place:02}",
+            "slashes": f"{1 + 3 * place}/01/2024",
+        }
+        for place, user in enumerate(USERS)
+        for rank in range(N_ITEMS)
+    ]
+    return "".join(form.format_map(row) + "\n" for row in rows).encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "finding", "choice"),
+    [
+        ("truth", "{seconds},{user},{item},{rating}", "column 1': has times", "user_id=column 2"),
+        ("truth", "{user},{seconds},{item}", "column 2': has times", "user_id=column 1,item_id=column 3"),
+        ("truth", "{user},{clock},{item},0", "column 2': has times", "user_id=column 1,item_id=column 3"),
+        ("train", "{user}\t{clock}\t30.2\t-97.7\t{item}", "column 2': has times", "timestamp=column 2"),
+        ("run", "{seconds}000,{user},{item},{score}", "column 1': has times", "user_id=column 2"),
+        ("run", "{user},{day},{item},{score}", "column 2': has times", "item_id=column 3"),
+        (
+            "predictions",
+            "{user},{seconds},{item},{rating},{score}",
+            "column 2': has times",
+            "item_id=column 3",
+        ),
+        (
+            "truth",
+            "{index},{user},{item},{rating},{seconds}",
+            "column 1': counts the rows",
+            "user_id=column 2",
+        ),
+        ("run", "{index},{user},{item},{score}", "column 1': counts the rows", "user_id=column 2"),
+        ("run", "{index},{user},{item}", "column 1': counts the rows", "user_id=column 2,item_id=column 3"),
+        ("run", "{user},{rank},{item}", "column 2': counts 0, 1, 2", "user_id=column 1,item_id=column 3"),
+        ("run", "{user},{rank},{item},{score}", "column 2': counts 0, 1, 2", "item_id=column 3"),
+        ("run", "{index},{seconds},a{item},b{item},c{rank}", "column 2': has times", "=column 3..column 5"),
+    ],
+)
+def test_times_and_counts_in_rows_without_a_header_are_no_ids(
+    kind: Any, form: str, finding: str, choice: str
+) -> None:
+    said = refused(rows_of(form), kind)
+    assert finding in said
+    assert choice in said
+
+
+def test_what_looks_like_no_id_is_one_for_who_says_so() -> None:
+    stated = {"user_id": "column 1", "item_id": "column 2"}
+    pairs = pairs_of(rows_of("{user},{seconds},{item}"), "truth", mapping=stated)
+    assert pairs[0] == ("1", str(SECONDS))
+    chosen = {"user_id": "column 1", "item_id": "column 3", "timestamp": "column 2"}
+    table = read_upload("truth", rows_of("{user},{seconds},{item}"), mapping=chosen).table
+    assert table["timestamp"].to_pylist()[:2] == [SECONDS, SECONDS + 97]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        (
+            "truth",
+            "".join(f"{user},{100 + user * 7 % 23},{user % 5 + 1}\n" for user in range(40)),
+        ),  # leave one out
+        ("truth", "".join(f"{user},{user * 7 % 5},{user % 5 + 1},{SECONDS}\n" for user in range(40))),
+        ("run", "".join(f"{user},50,{1 - user / 50}\n" for user in range(40))),  # the most popular item
+        ("truth", rows_of("2{user}00000000,17{item}00000000,{rating},{seconds}").decode()),
+        ("run", rows_of("{user},17{item}0000000,{score}").decode()),
+        ("run", rows_of("u{user},{rank},{score}").decode()),
+        ("truth", "".join(f"{user},{item},{item}\n" for user in range(8) for item in range(1, 6))),
+    ],
+)
+def test_ids_that_could_be_counts_or_times_are_ids(kind: Any, rows: str) -> None:
+    assert len(pairs_of(rows.encode(), kind)) == rows.count("\n")
+
+
+@pytest.mark.parametrize("time", ["{seconds}", "{clock}", "{compact}", "{slashes}"])
+@pytest.mark.parametrize("form", ["{{user}},{{item}},{{score}},{}", "{{user}},{{item}},{}"])
+def test_times_in_rows_without_a_header_order_no_list(form: str, time: str) -> None:
+    (run,) = read_recommendations(rows_of(form.format(time)), name="als")
+    by_score = {"score": "column 3"} if "score" in form else {}
+    assert run.mapping == {"user_id": "column 1", "item_id": "column 2", **by_score}
+    (run,) = read_recommendations(rows_of("{user},{item},{rank}," + time), name="als", order="rank")
+    assert run.mapping == {"user_id": "column 1", "item_id": "column 2", "rank": "column 3"}
+
+
+@pytest.mark.parametrize("time", ["{compact}", "{slashes}"])
+def test_dates_of_all_forms_in_rows_without_a_header_are_times(time: str) -> None:
+    table = read_upload("truth", rows_of(f"{{user}},{{item}},{time},{{rating}}")).table
+    assert table["timestamp"].to_pylist()[0] == datetime(2024, 1, 1)  # noqa: DTZ001 - without a zone
+    assert table["relevance"].to_pylist()[0] == 2.0
+    read = read_upload("predictions", rows_of(f"{{user}},{{item}},{{rating}},{time},{{score}}"))
+    assert read.mapping["prediction"] == "column 5"
+
+
+@pytest.mark.parametrize("fourth", ["{rating}", "-{score}", "{rank}"])
+def test_small_numbers_in_a_fourth_column_are_no_times(fourth: str) -> None:
+    rows = rows_of(f"{{user}},{{item}},{{rating}},{fourth}")
+    read = read_upload("truth", rows)
+    assert set(read.mapping) == {"user_id", "item_id", "relevance"}
+    (notice,) = [notice for notice in read.notices if notice.code == "no-times"]
+    assert "timestamp=column 4" in notice.fix
+    chosen = read_upload("truth", rows, mapping={"timestamp": "column 4"})
+    assert "timestamp" in chosen.mapping
+    assert "no-times" not in {notice.code for notice in chosen.notices}
+    by_fourth = read_upload("truth", rows, mapping={"relevance": "column 4"})
+    assert "no-times" not in {notice.code for notice in by_fourth.notices}

@@ -53,7 +53,7 @@ REFUSING = {
     "bad-range", "bad-source", "bad-table", "bad-text", "bad-type", "binary", "changed-file",
     "descending-ranks", "duplicate-column", "empty-file", "header-or-data", "incomplete-rows", "list-cells",
     "list-or-item", "long-line", "long-value", "many-candidates", "missing-column", "mixed-types", "negative",
-    "no-attributes", "no-file", "no-library", "no-rows", "no-variable", "not-fetched",
+    "no-attributes", "no-file", "no-ids", "no-library", "no-rows", "no-variable", "not-fetched",
     "nul", "packed-twice",
     "parquet-bomb", "parts-differ", "query-failed", "ragged-row",
     "read-too-large", "read-too-long", "reader-died", "repeated-key", "score-is-rank",

@@ -84,6 +84,7 @@ def _known(wrong: int = 0) -> str:
 NOTICED: Mapping[str, NoticedFile] = {
     "columns-guessed": _run("u1,i1,0.5\nu2,i2,0.4", "uid,isbn,score"),
     "no-header": _run("u2,i2,0.4", "u1,i1,0.5"),
+    "no-times": NoticedFile("truth", b"u1,i1,5,1\nu1,i2,4,2\nu2,i1,3,1\n"),
     "unnamed-column": _run("1,u1,i1,0.5\n2,u2,i2,0.4"),
     "trailing-delimiter": _run("u1,i1,0.5,\nu2,i2,0.4,"),
     "column-left-out": _table("sessions", MANY_TEXTS),
