@@ -13,10 +13,11 @@ import re
 import secrets
 import shutil
 import tarfile
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,6 +37,10 @@ ALLOWED = re.compile(
     rf"{re.escape(DATABASE)}|{re.escape(SECRET)}|{re.escape(AUDIT_KEY)}|"
     rf"{ARTIFACTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}\.(parquet|bin)"
 )
+INTERRUPTED = re.compile(r"\..+\.[0-9a-f]{8}\.partial(\.tar)?")
+"""Names of backups that are being written."""
+KILLED_AFTER = timedelta(days=1)
+"""Age from which a backup is no longer being written."""
 MANIFEST_BYTES = 256 * 2**20
 MOST_NAMED = 5
 POSTGRESQL_BACKUP = (
@@ -91,6 +96,7 @@ def write_backup(database: Database, artifacts: Artifacts, root: Path, target: P
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         make_private(target.parent)
+        _remove_interrupted(target.parent)
         partial.mkdir(0o700)
         summary = _write(database, artifacts, root, partial, target)
     except (OSError, sqlite_driver().Error) as error:
@@ -101,6 +107,17 @@ def write_backup(database: Database, artifacts: Artifacts, root: Path, target: P
         with suppress(OSError):
             _tar_of(partial).unlink()
     return summary
+
+
+def _remove_interrupted(folder: Path) -> None:
+    """Removes what backups into a folder left that were killed more than a day ago."""
+    before = time.time() - KILLED_AFTER.total_seconds()
+    for left in folder.iterdir():
+        if INTERRUPTED.fullmatch(left.name) and left.lstat().st_mtime < before:
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
 
 
 def _write(
@@ -134,8 +151,7 @@ def _write(
     with closing(HashingFile(partial / MANIFEST)) as file:
         file.write(text)
         file.seal()
-    for folder in (*(path for path in partial.rglob("*") if path.is_dir()), partial):
-        sync(folder)
+    _sync_below(partial)
     if target.suffix == ".tar":
         packed = _packed(partial)
         os.link(packed, target)  # fails if there is such a file by now
@@ -435,6 +451,7 @@ def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
         if part.exists():
             os.link(part, aside / part.name)
     if not root.is_dir():
+        _sync_below(aside)
         return (aside,)
     is_near = root.stat().st_dev == aside.stat().st_dev
     of_files = aside / ARTIFACTS if is_near else root / name
@@ -451,7 +468,16 @@ def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
             os.link(own / AUDIT_KEY, of_files / own.name / AUDIT_KEY)
     if (root / SECRET).exists():
         os.link(root / SECRET, of_files / SECRET)
-    return (aside,) if is_near else (aside, of_files)
+    folders = (aside,) if is_near else (aside, of_files)
+    _sync_below(*folders)
+    return folders
+
+
+def _sync_below(*folders: Path) -> None:
+    """Waits until the names of these folders, and all names in them, are on disk."""
+    for folder in folders:
+        for path in (*(path for path in folder.rglob("*") if path.is_dir()), folder, folder.parent):
+            sync(path)
 
 
 def _beside(file: Path) -> list[Path]:

@@ -490,6 +490,57 @@ def test_of_postgresql_it_is_said_what_to_use(store: Store, tmp_path: Path) -> N
 # ── a process that dies ──────────────────────────────────────────────────────────────────────
 
 
+def test_a_store_that_is_replaced_is_kept_aside_on_the_disk_before(
+    store: Store, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power loss, a folder has the names that were in it when it was synchronised last."""
+    store.secret()
+    store.back_up(tmp_path / "kept")
+    store.close()
+    durable: dict[int, set[str]] = {}
+    fsync, rename = os.fsync, Path.replace
+    lost: list[list[str]] = []
+
+    def recording_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):  # noqa: PTH112 - a descriptor
+            durable[os.fstat(descriptor).st_ino] = set(os.listdir(descriptor))
+
+    def checking_rename(path: Path, target: Path) -> Path:
+        if path.suffix == ".restore":
+            (aside,) = data.glob("before-restore-*")
+            kept = [aside, *aside.rglob("*")]
+            lost.append([p.name for p in kept if p.name not in durable.get(p.parent.stat().st_ino, ())])
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", recording_fsync)
+    monkeypatch.setattr(Path, "replace", checking_rename)
+    restore_store(tmp_path / "kept", url(data), replace=True)
+    assert lost == [[]]
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.tar"])
+def test_what_a_killed_backup_left_is_removed_by_a_later_one(store: Store, tmp_path: Path, name: str) -> None:
+    step = "_packed" if name.endswith(".tar") else "_sync_below"
+    process = os.fork()
+    if process == 0:
+        try:
+            setattr(backup, step, lambda *_, **__: os.kill(os.getpid(), 9))
+            store.back_up(tmp_path / "to" / name)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(process, 0)[1]) == 9
+    (left,) = (tmp_path / "to").iterdir()
+    (tmp_path / "to" / ".mine.partial").touch()
+    store.back_up(tmp_path / "to" / f"second-{name}")
+    assert left.exists(), "it may be of a backup that is being written"
+    for path in (left, tmp_path / "to" / ".mine.partial"):
+        os.utime(path, (time.time() - 25 * 3600,) * 2)
+    store.back_up(tmp_path / "to" / f"third-{name}")
+    names = {path.name for path in (tmp_path / "to").iterdir()}
+    assert names == {f"second-{name}", f"third-{name}", ".mine.partial"}
+
+
 STEPS = ("_copy", "_keep_aside", "_remove_beside", "sync", "_put_secret")
 
 
