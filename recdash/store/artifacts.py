@@ -286,6 +286,14 @@ class Artifacts:
         sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
         return len(sizes), sum(sizes)
 
+    def hashes(self) -> list[str]:
+        """Returns the sha256 of each file in the store's own folder."""
+        return [path.stem for path in files_in(self.folder)]
+
+    def n_unfinished(self) -> int:
+        """Returns the number of files that are being written, or whose writer was interrupted."""
+        return sum(1 for _ in self.folder.glob("tmp/*"))
+
     def _files(self) -> Iterator[Path]:
         yield from self.folder.glob("tmp/*")
         yield from files_in(self.folder)

@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from recdash.errors import EvidenceDamaged
+from recdash.errors import EvidenceDamaged, NotFound
+from recdash.formatting.wording import many
 from recdash.store.ownership import is_shared
 from recdash.store.protocol import UNUSED_FOR, Garbage
 from recdash.store.tables import KINDS, ArtifactRow, AuditEventRow, Json
 from recdash.store.transactions import Transactions
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.store.artifacts import Artifacts
+
 SHARED = "another database uses the same files; recdash check names it in the file 'databases'"
 DAMAGED = "a damaged row does not say which files it needs; recdash check names it"
 READ = "data was being read, so that the write-ahead log keeps old rows; recdash gc empties it"
+UNFINISHED = (
+    "{} that an addition is writing, or was writing when it was interrupted, may have it; a day later "
+    "recdash gc removes what is left"
+)
 NEW = "nothing was ever stored in this database, so the files may be those of a lost one"
 
 
@@ -109,6 +120,33 @@ def remove_replaced(transactions: Transactions) -> Garbage:
     return Garbage(refused=why or removal.refusal)
 
 
+def discard(transactions: Transactions, is_unwanted: Callable[[pa.Table], bool]) -> Garbage:
+    """Removes the files of any age that nothing needs and whose table ``is_unwanted``, such as those of an
+    interrupted addition; one that is running stores them again. Says what cannot be read.
+    """
+    with transactions.read() as session:
+        registered = frozenset(session.scalars(select(ArtifactRow.sha256)))
+    files = transactions.files
+    unneeded = [sha256 for sha256 in files.hashes() if sha256 not in registered]
+    unwanted = [sha256 for sha256 in unneeded if _has_table(files, sha256, is_unwanted)]
+    if unwanted:
+        with transactions.write() as session:
+            used, why = _used(session, transactions, named_files)
+            if used is None:
+                return Garbage(refused=why)
+            files.remove(sha256 for sha256 in unwanted if sha256 not in used)
+    n_unfinished = files.n_unfinished()
+    return Garbage(refused=UNFINISHED.format(many(n_unfinished, "file")) if n_unfinished else "")
+
+
+def _has_table(files: Artifacts, sha256: str, is_unwanted: Callable[[pa.Table], bool]) -> bool:
+    """Returns whether a file has a table that ``is_unwanted``; False for another file, and if it is gone."""
+    try:
+        return is_unwanted(files.table(sha256))
+    except (NotFound, EvidenceDamaged):
+        return False
+
+
 class Removal:
     """The removal of files that nothing needs any more, with all traces of deleted rows."""
 
@@ -135,14 +173,31 @@ class Removal:
     def finish(self) -> None:
         """Removes the files and empties the write-ahead log; to be called after the commit."""
         try:
-            self._transactions.files.remove(self._gone)
-            if self._used is not None:
-                self._transactions.files.remove_unused(self._used, UNUSED_FOR)
+            with self._alone():
+                self._transactions.files.remove(self._gone)
+                if self._used is not None:
+                    self._transactions.files.remove_unused(self._used, UNUSED_FOR)
             self.empty_log()
         except Exception as error:
             self.refusal = str(error)
             raise
         self.is_finished = True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Sees to it that no other process starts to need a file in the block.
+
+        With SQLite, this process still holds the lock file. The lock of a server ended with the transaction:
+        another one is begun, and a file that another process needs since then stays.
+        """
+        database = self._transactions.database
+        if database.file is not None:
+            yield
+            return
+        with Session(database.writer) as session, session.begin():
+            self._used, _ = _used(session, self._transactions, named_files)
+            self._gone = [] if self._used is None else [sha for sha in self._gone if sha not in self._used]
+            yield
 
     def empty_log(self) -> None:
         """Empties the write-ahead log, and says if a reader prevents that."""

@@ -385,6 +385,11 @@ class ArtifactStore(Protocol):
         It empties the write-ahead log, too, and says if that is read.
         """
 
+    def discard(self, is_unwanted: Callable[[pa.Table], bool]) -> Garbage:
+        """Removes the files of any age that nothing needs and whose table ``is_unwanted``, such as those of
+        an interrupted addition; one that is running stores them again. Says what cannot be read.
+        """
+
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         """Removes files that nothing needs and that are older than ``older_than``, and returns their
         number.

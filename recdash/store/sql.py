@@ -39,7 +39,7 @@ from recdash.store.checksums import seal
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.file_watch import FileWatch
-from recdash.store.garbage import collect, deleting, remove_replaced
+from recdash.store.garbage import collect, deleting, discard, remove_replaced
 from recdash.store.integrity import everything_damaged, everything_wrong, mismatch_of, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
 from recdash.store.permissions import tighten
@@ -446,6 +446,9 @@ class SqlArtifacts:
 
     def remove_replaced(self) -> Garbage:
         return remove_replaced(self._transactions)
+
+    def discard(self, is_unwanted: Callable[[pa.Table], bool]) -> Garbage:
+        return discard(self._transactions, is_unwanted)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         return self.garbage(older_than).n_files

@@ -189,6 +189,25 @@ def test_the_id_is_in_no_file_of_the_store(space: Workspace, tmp_path: Path) -> 
     assert space.audit.check() == []
 
 
+def test_files_that_an_interrupted_addition_left_keep_nothing_of_the_user(
+    space: Workspace, tmp_path: Path
+) -> None:
+    others = pa.table({"user_id": ["ann"], "item_id": ["b"]})
+    space.store.artifacts.put(pa.table({"user_id": [GONE, "ann"], "item_id": ["b", "a"]}))
+    kept = space.store.artifacts.put(others)
+    done = space.purge.user(GONE)
+    assert done.left == ""
+    assert [value[:80] for value in values_in(tmp_path / "stored") if GONE.encode() in value] == []
+    assert space.store.artifacts.table(kept) == others
+
+
+def test_a_file_that_was_not_written_to_its_end_is_said_to_be_left(space: Workspace, tmp_path: Path) -> None:
+    (folder,) = (tmp_path / "stored").rglob("tmp")
+    (folder / "0123").write_bytes(f"PAR1 {GONE}".encode())
+    done = space.purge.user(GONE)
+    assert "1 file that an addition is writing, or was writing when it was interrupted" in done.left
+
+
 @pytest.mark.parametrize(
     ("damage", "named"),
     [

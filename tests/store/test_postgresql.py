@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -28,7 +29,9 @@ from store_contract import (
 from recdash.domain.records import Run
 from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, open_store, write_lock
+from recdash.store.garbage import Removal
 from recdash.store.schema import alembic_config
+from recdash.store.sql import SqlStore
 
 pytestmark = [
     pytest.mark.long,
@@ -190,6 +193,27 @@ def test_a_database_of_postgresql_and_one_of_sqlite_share_a_folder_and_lose_noth
     assert store.artifacts.table(mine.truth).num_rows == 2
     for opened in (first, store):
         opened.close()
+
+
+def test_a_file_stays_that_another_process_needs_since_its_last_need_ended(
+    open_again: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = open_again(), open_again()
+    assert isinstance(second, SqlStore)
+    # another process has a lock of its own for its threads
+    object.__setattr__(second._transactions.database, "write_lock", write_lock.WriteLock(None))
+    films = add_experiment(first)
+    finish = Removal.finish
+
+    def finish_late(removal: Removal) -> None:
+        second.experiments.add(replace(films, id=uuid4().hex, name="Songs"))
+        finish(removal)
+
+    monkeypatch.setattr(Removal, "finish", finish_late)
+    first.experiments.delete(films.id)
+    (songs,) = second.experiments.all()
+    assert second.artifacts.table(songs.truth).num_rows == 2
+    assert second.check() == []
 
 
 def test_a_database_of_postgresql_without_checksums_is_upgraded_and_whole(

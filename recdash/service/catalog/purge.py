@@ -45,7 +45,8 @@ class Purged:
     them; ``views`` are the names of the deleted views, which showed the user. ``n_rows`` is the number of
     rows in all tables. ``mentioned`` says where people wrote the id as a word; these texts stay. ``left``
     says what may still have the user in the store: damaged rows, which cannot be read, files of the old
-    tables that were not removed, and the write-ahead log. It is empty if nothing has.
+    tables that were not removed, files that are being written, and the write-ahead log. It is empty if
+    nothing has.
     """
 
     experiments: tuple[str, ...] = ()
@@ -133,9 +134,12 @@ class Purge:
                     experiments = [part.experiment.id for part in affected]
                     counts = (len(summary.runs), len(summary.tests), len(summary.views))
                     self._store.audit.purged(experiments, *counts)
-            refused = self._store.artifacts.remove_replaced().refused
+            artifacts = self._store.artifacts
+            refused = artifacts.remove_replaced().refused
+            unneeded = artifacts.discard(lambda table: _rows_of(table, user_id) > 0).refused
             self._context.clear_caches()
-            files = f"not all old data was removed: {refused}" if refused else ""
+            why = "; ".join(dict.fromkeys(filter(None, (refused, unneeded))))
+            files = f"not all old data was removed: {why}" if why else ""
             return replace(summary, left="; ".join(filter(None, (summary.left, files))))
         raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
 
