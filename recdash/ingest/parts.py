@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -59,6 +60,11 @@ def parts_in(folder: Path) -> list[Path]:
     if not _have_one_table([str(path) for path in files]):
         fix = "Name its files. A folder is read as one table if Spark wrote it as part-00000 … files."
         raise UploadError(Problem("no-file", str(folder), "is a folder", fix))
+    beside = in_order(path.name for path in folder.iterdir() if path.is_dir())
+    if others := [name for name in beside if not name.startswith((".", "_"))]:
+        finding = f"is a folder, with the folder '{others[0]}' beside its files"
+        fix = "Name its files, or move the parts into one folder."
+        raise UploadError(Problem("no-file", str(folder), finding, fix))
     return [path for path in files if path.stat().st_size]
 
 
@@ -75,14 +81,14 @@ def names_shown(names: Sequence[str]) -> list[str]:
 def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     """Returns the raw tables of the parts as one table; each comes with its name.
 
-    Raises ``UploadError`` if a part has other columns than the first.
+    Raises ``UploadError`` if a part has another format or other columns than the first; named columns may
+    be in any order.
     """
     (first_name, first), *others = parts
+    if not others:
+        return first
     for name, table in others:
-        if (table.columns, table.format) != (first.columns, first.format):
-            finding = f"'{name}' has other columns than '{first_name}': {', '.join(table.columns[:8])}"
-            fix = "Parts of one table have the same columns. Upload different tables each by itself."
-            raise UploadError(Problem("parts-differ", "file", finding, fix))
+        _refuse_other(name, table, first_name, first)
     tables = [table for _, table in parts]
     rows_before = [0]
     """The number of rows before each part, as far as the parts were read."""
@@ -90,10 +96,11 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         n_rows = 0
         del rows_before[1:]
-        for table in tables:
-            for batch in table.blocks(columns, ids):
-                n_rows += batch.num_rows
-                yield batch
+        for name, table in parts:
+            with naming_part(name):
+                for batch in table.blocks(columns, ids):
+                    n_rows += batch.num_rows
+                    yield batch
             rows_before.append(n_rows)
 
     def where(row: int) -> str:
@@ -128,6 +135,38 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
         decimal="," if commas else first.decimal,
         notices=(notice, *notice_of_signs, *notices),
     )
+
+
+@contextmanager
+def naming_part(name: str) -> Iterator[None]:
+    """Adds the name of a part to the places of problems that the block raises."""
+    try:
+        yield
+    except UploadError as error:
+        problems = [
+            replace(problem, place=f"'{name}'" + ("" if problem.place == "file" else f", {problem.place}"))
+            for problem in error.problems
+        ]
+        raise UploadError(problems, error.source) from error
+
+
+def _refuse_other(name: str, table: RawTable, first_name: str, first: RawTable) -> None:
+    """Raises ``UploadError`` if a part has another format or other columns than the first."""
+    if table.format != first.format:
+        finding = f"'{name}' is {table.format}, and '{first_name}' is {first.format}"
+        fix = "Write all parts of one table in one format."
+        raise UploadError(Problem("parts-differ", "file", finding, fix))
+    if not _have_same_columns(first, table):
+        finding = f"'{name}' has other columns than '{first_name}': {', '.join(table.columns[:8])}"
+        fix = "Parts of one table have the same columns. Upload different tables each by itself."
+        raise UploadError(Problem("parts-differ", "file", finding, fix))
+
+
+def _have_same_columns(first: RawTable, other: RawTable) -> bool:
+    """Returns whether two parts have the same columns, in any order if both have names for them."""
+    if first.header and other.header and first.lists == other.lists:
+        return set(first.columns) == set(other.columns)
+    return first.columns == other.columns
 
 
 def _two_decimal_signs(commas: Sequence[str], points: Sequence[str]) -> tuple[Problem, ...]:

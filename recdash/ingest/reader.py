@@ -65,7 +65,7 @@ from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candidates_few, keep_within
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
-from recdash.ingest.parts import are_parts, in_order, joined, names_shown, parts_in
+from recdash.ingest.parts import are_parts, in_order, joined, names_shown, naming_part, parts_in
 from recdash.ingest.python_objects import Unnamed, is_object, refuse, table_of_object
 from recdash.ingest.similarity_tables import (
     checked_pairs,
@@ -588,13 +588,31 @@ def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limi
         content = _content(source, name)
         names = tables_of(content, limits)
         parts = [replace(content, member=part) for part in in_order(names)] if are_parts(names) else [content]
-    files = [unpacked(part, limits) for part in parts]
+    if len(parts) == 1:
+        file = unpacked(parts[0], limits)
+        return read_raw(file, kind, limits), file.size
+    files = []
+    for part in parts:
+        with naming_part(part.member or part.name):
+            files.append(unpacked(part, limits))
     size = sum(file.size for file in files)
-    if len(files) == 1:
-        return read_raw(files[0], kind, limits), size
     keep_within(limits, "upload_bytes" if parts[0].member is None else "inflated_bytes", size)
     filled = [file for file in files if file.size] or files[:1]
-    return joined([(file.name, read_raw(file, kind, limits)) for file in filled]), size
+    tables = [(file.name, _raw_of_part(file, kind, limits)) for file in filled]
+    with_rows = [(part, table) for part, table in tables if table is not None]
+    return joined(with_rows) if with_rows else read_raw(filled[0], kind, limits), size
+
+
+def _raw_of_part(file: contents.Content, kind: TableKind, limits: Limits) -> RawTable | None:
+    """Returns the raw table of a part; None for one without rows, as Spark writes of an empty partition."""
+    try:
+        with naming_part(file.name):
+            table = read_raw(file, kind, limits)
+    except UploadError as error:
+        if {problem.code for problem in error.problems} == {"no-rows"}:
+            return None
+        raise
+    return None if table.n_rows == 0 else table
 
 
 def _reopenable(source: Source, name: str | None) -> Source:

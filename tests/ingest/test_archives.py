@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -156,6 +157,66 @@ def test_parts_with_other_decimal_signs_are_read_with_a_notice(order: int) -> No
     assert scores == [0.25, 0.5, 1.0]
     (notice,) = [notice for notice in one.notices if notice.code == "two-decimal-signs"]
     assert notice.example == f"'part-0000{texts.index(texts[1] if order == 1 else texts[0])}.csv'"
+
+
+HEADER = "user_id,item_id,relevance\n"
+
+
+def rows_of(parts: dict[str, str | bytes]) -> list[tuple[str, str]]:
+    table = read_upload("truth", zipped(parts)).table
+    return [(str(row["user_id"]), str(row["item_id"])) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_part_of_no_rows_is_no_problem(place: int) -> None:
+    """Spark writes a file for a partition without rows, which has a header alone."""
+    texts = [f"{HEADER}u1,i1,5\n", HEADER][:: 1 - 2 * place]
+    assert rows_of({f"part-0000{number}.csv": text for number, text in enumerate(texts)}) == [("u1", "i1")]
+    with pytest.raises(UploadError, match="no rows"):
+        rows_of({"part-00000.csv": HEADER, "part-00001.csv": HEADER})
+
+
+def test_the_only_part_with_rows_is_not_said_to_be_several() -> None:
+    table = read_upload("truth", zipped({"part-00000.csv": "", "part-00001.csv": f"{HEADER}u1,i1,5\n"}))
+    assert "parts" not in {notice.code for notice in table.notices}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("csv", f"{HEADER}u1,i1,5\n", "item_id,relevance,user_id\ni2,4,u2\n"),
+        ("jsonl", '{"user_id": "u1", "item_id": "i1"}\n', '{"item_id": "i2", "user_id": "u2"}\n'),
+    ],
+)
+def test_named_columns_of_parts_are_in_any_order(name: str, first: str, second: str) -> None:
+    parts: dict[str, str | bytes] = {f"part-00000.{name}": first, f"part-00001.{name}": second}
+    assert rows_of(parts) == [("u1", "i1"), ("u2", "i2")]
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (f"{HEADER}u2,i2,4\n".replace(",", ";"), "semicolon"),
+        (gzip.compress(f"{HEADER}u2,i2,4\n".encode())[:-9], "'part-00001.csv': the gzip data is truncated"),
+        ("user_id,item_id,relevance\nu2,i2\n", "'part-00001.csv', line 2"),
+    ],
+    ids=["another delimiter", "truncated", "ragged"],
+)
+def test_the_part_that_cannot_be_read_is_named(second: str | bytes, message: str) -> None:
+    with pytest.raises(UploadError) as refusal:
+        rows_of({"part-00000.csv": f"{HEADER}u1,i1,5\n", "part-00001.csv": second})
+    assert message in str(refusal.value)
+    assert "other columns" not in str(refusal.value)
+
+
+def test_folders_beside_the_parts_are_not_passed_over(tmp_path: Path) -> None:
+    for name in ("part-0.csv", "part-1.csv", "more/part-2.csv", "_temporary/part-3.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{HEADER}u1,i1,5\n")
+    with pytest.raises(UploadError, match="'more'"):
+        read_upload("truth", tmp_path)
+    shutil.rmtree(tmp_path / "more")
+    assert read_upload("truth", tmp_path).table.num_rows == 2
 
 
 def test_parts_of_other_columns_are_refused() -> None:
