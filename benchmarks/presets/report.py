@@ -19,15 +19,15 @@ MARKS = {
 }
 HEAD = """# Presets and the libraries they are named after
 
-Made by `make presets` (`python -m benchmarks.presets`): each library is installed in a separate
-environment and scores random tables; its numbers are compared with recdash's under the preset, user by user
-if the library gives them. Do not edit this page.
+This page is made by `make presets` (`python -m benchmarks.presets`); do not edit it. Each library is
+installed in an environment of its own and scores random tables. Its numbers are compared
+with those of recdash under the preset, user by user if the library gives them.
 
 - **equal**: both numbers are the same, up to the largest difference given below.
-- different: recdash's number differs, for the reason given below. `recdash evaluate` warns of it.
-- not run: the formula follows the library's documentation or source; it was not run.
-- –: the library does not offer the metric. Under this preset recdash gives its own definition and says so.
-- own: recdash's own definition.
+- different: the number of recdash differs, for the reason given below. `recdash evaluate` warns of it.
+- not run: the formula follows the library's documentation or source code; the library was not run.
+- –: the library does not offer the metric. Under its preset recdash uses its own definition, and says so.
+- own: the definition of recdash.
 """
 
 

@@ -21,7 +21,7 @@ DIFFERENT = {
     "ndcg": "Elliot's gain is 2^(grade − threshold + 1) − 1; with one grade, which is the threshold, "
     "it is 1, as here",
     "map": "Elliot's MAP is the mean of precision@1 … precision@k, not of the precisions at the hits",
-    "entropy": "Elliot weighs each place by 1 over the length of its list, and divides by the users",
+    "entropy": "Elliot weighs each position by 1 over the length of its list, and divides by the users",
     "gini": "Elliot prints 1 minus this number",
     "coverage": "Elliot's ItemCoverage is the number of shown items; here it is their share",
     "tail_share": "Elliot's short head holds 80 % of train's rows; here the head is a fifth of the items",

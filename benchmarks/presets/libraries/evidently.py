@@ -19,9 +19,9 @@ PRINTED = {
     "coverage": "PopularityBias: coverage", "popularity": "PopularityBias: ARP",
     "gini": "PopularityBias: Gini",
 }  # fmt: skip
-_SHORT = "equal where all lists have k places; "
-_MISSED = f"{_SHORT}of a shorter list Evidently counts the places of the missed items, too, up to k"
-_REPEATED = f"{_SHORT}a shorter list that ends with a hit has that hit counted again at each further place"
+_SHORT = "equal where all lists have k positions; "
+_MISSED = f"{_SHORT}of a shorter list Evidently also counts the positions of the missed items, up to k"
+_REPEATED = f"{_SHORT}a shorter list that ends with a hit has that hit counted again at each further position"
 DIFFERENT = {
     "precision": _MISSED,
     "f1": _MISSED,

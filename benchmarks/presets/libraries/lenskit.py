@@ -23,7 +23,7 @@ DIFFERENT: dict[str, str] = {}
 NOT_REPRODUCED = {
     "NDCG(gain=…), DCG(gain=…)": "under the preset every held-out row counts alike; without it "
     "`ndcg(discount=lenskit)` and `dcg(discount=lenskit)` take the grades",
-    "ExposureGini": "weighs each place by its rank before it counts; `gini` counts every place alike",
+    "ExposureGini": "weighs each position by its rank; `gini` weighs all positions alike",
     "MeanPopRank": "the percentile of an item's popularity; `popularity` is its number of users",
     "entropy, rank_biased_entropy": "of an attribute inside each list; `entropy` is of the items over all "
     "lists",

@@ -20,8 +20,8 @@ PRINTED = {
     "dcg(gain=exp)": "dcg_burges", "r_precision": "r-precision", "bpref": "bpref", "rbp": "rbp.80",
 }  # fmt: skip
 DIFFERENT = {
-    "bpref": "ranx passes over unjudged items by their place, so that its denominator takes negatives that "
-    "trec_eval's does not; recdash follows trec_eval",
+    "bpref": "ranx passes over unjudged items by their position, so that its denominator takes negatives "
+    "that trec_eval's does not; recdash follows trec_eval",
     "rbp": "ranx has no cutoff for RBP: it reads the whole list; take k = the depth",
 }
 NOT_REPRODUCED = {

@@ -23,7 +23,7 @@ PRINTED = {
 }  # fmt: skip
 DIFFERENT = {
     "r_precision": "the library leaves users without a hit out of the mean, so that a user who is served "
-    "worse can raise it, and looks at no more than k places",
+    "worse can raise it, and looks at no more than k positions",
     "diversity": "the library compares items by how often train's users have both, and the pair of an item "
     "with "
     "itself counts; recdash by attributes, vectors or an uploaded table",

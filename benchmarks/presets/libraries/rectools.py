@@ -29,7 +29,7 @@ NOT_REPRODUCED = {
     "Accuracy": "the share of all items of the catalogue that are rightly listed or left out; nearly 1 "
     "always",
     "MCC": "needs the number of all items as true negatives",
-    "PartialAUC, PAP": "look below place k of the list, as far as the k-th miss",
+    "PartialAUC, PAP": "look below position k of the list, as far as the k-th miss",
     "Intersection": "compares with the lists of another model",
     "SufficientReco, UnrepeatedReco": "checks of a list's length and of repeated items; see the run's "
     "notices",

@@ -19,7 +19,7 @@ PRINTED = {
 DIFFERENT: dict[str, str] = {}
 NOT_REPRODUCED = {
     "average_precision_score, label_ranking_average_precision_score": "no cutoff: they rank all items",
-    "roc_auc_score": "ranks all items; `auc` compares the places of one list",
+    "roc_auc_score": "ranks all items; `auc` compares the positions of one list",
     "precision_score, recall_score, f1_score, …": "of a classification; no ranked list",
     "coverage_error, label_ranking_loss, top_k_accuracy_score": "of labels, all of them ranked",
 }
