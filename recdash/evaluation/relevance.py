@@ -24,8 +24,8 @@ SCALES = (5, 10, 100)
 SHARE = 0.7
 """The share of the highest grade from which a grade counts as liked."""
 MOST_GRADES = 101
-MOST_COUNTED = 1 << 16
-"""The largest grade up to which grades are counted in a table."""
+MOST_COUNTED, BLOCK = 1 << 16, 1 << 16
+"""The largest grade up to which grades are counted in a table, and the rows that are counted together."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,21 @@ def suggest(gains: Numbers) -> Suggestion | None:
 def _counted(gains: Numbers) -> tuple[Numbers, Ints]:
     """Returns the distinct grades in ascending order, and how many rows have each.
 
-    Whole grades are counted without sorting the rows: 0.01 s instead of 0.09 for 1.6 million of them.
+    Whole grades are counted block by block, without sorting the rows: 0.01 s instead of 0.09 for 1.6 million
+    of them, and without a copy of all.
     """
-    if gains.min(initial=0) >= 0 and gains.max(initial=0) <= MOST_COUNTED:
-        whole = gains.astype(np.int64)
-        if (whole == gains).all():
-            rows = np.bincount(whole)
-            grades = np.flatnonzero(rows)
-            return grades.astype(np.float64), rows[grades]
-    return np.unique(gains, return_counts=True)
+    largest = gains.max(initial=0)
+    if gains.min(initial=0) < 0 or not largest <= MOST_COUNTED:
+        return np.unique(gains, return_counts=True)
+    rows = np.zeros(int(largest) + 1, dtype=np.int64)
+    for begin in range(0, len(gains), BLOCK):
+        block = gains[begin : begin + BLOCK]
+        whole = block.astype(np.int64)
+        if (whole != block).any():
+            return np.unique(gains, return_counts=True)
+        rows += np.bincount(whole, minlength=len(rows))
+    grades = np.flatnonzero(rows)
+    return grades.astype(np.float64), rows[grades]
 
 
 EVERY_ROW_RELEVANT = "every-row-relevant"
