@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -68,7 +68,7 @@ def _settings(table: Any, place: str) -> GateSettings:
         raise _problem(place, "it has no key 'rules'", f"Write rules: with a list. {FORM}")
     for key in table:
         if key not in KEYS:
-            raise UnknownName("setting of a gate", str(key), KEYS)
+            raise _unknown(place, "setting of a gate", key, KEYS)
     rules = table.get("rules", ())
     if not isinstance(rules, list | tuple) or not all(isinstance(rule, str) for rule in rules):
         raise _problem(place, "'rules' is not a list of texts", FORM)
@@ -76,7 +76,7 @@ def _settings(table: Any, place: str) -> GateSettings:
         None if table.get(key) == "" else table.get(key) for key in ("inconclusive", "link")
     )
     if inconclusive is not None and inconclusive not in INCONCLUSIVE:
-        raise UnknownName("choice of inconclusive", str(inconclusive), INCONCLUSIVE)
+        raise _unknown(place, "choice of inconclusive", inconclusive, INCONCLUSIVE)
     if link is not None and not isinstance(link, str):
         raise _problem(place, "'link' is not a text", LINK_FIX)
     if link is not None:
@@ -159,6 +159,11 @@ def _text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _problem(str(file), "it is not UTF-8", "Save it as UTF-8.") from None
+
+
+def _unknown(place: str, kind: str, name: object, known: Sequence[str]) -> InputError:
+    (problem,) = UnknownName(kind, str(name), known).problems
+    return InputError(replace(problem, place=place))
 
 
 def _problem(place: str, finding: str, fix: str) -> InputError:
