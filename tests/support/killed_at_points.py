@@ -127,7 +127,7 @@ POINTS = {
     "restore: before a file is copied": Point("restore", before(backup, "_copy"), "before"),
     "restore: before the store is kept aside": Point("restore", before(backup, "_keep_aside"), "before"),
     "restore: before the logs are removed": Point("restore", before(backup, "_remove_beside"), "before"),
-    "restore: before the name is on the disk": Point("restore", before(backup, "sync"), "after"),
+    "restore: before the name is on the disk": Point("restore", before(backup, "already_restored"), "after"),
     "restore: before the secret is put": Point("restore", before(backup, "_put_secret"), "after"),
     "purge: before a commit": Point("purge", before_commit),
     "purge: after a commit": Point("purge", after_commit, "after"),
