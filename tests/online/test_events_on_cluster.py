@@ -105,6 +105,22 @@ def first_rows_only(to_arrow: Any) -> Any:
     return to_arrow_of_few
 
 
+def test_of_the_events_of_a_table_with_one_id_the_earliest_counts(
+    exposures: pa.Table, events: pa.Table, spark: recdash.Spark
+) -> None:
+    """Sent again an hour later with more seconds, and written before the others."""
+    rows = events.to_pandas()
+    again = rows[rows["event"] == "watch"].iloc[:40]
+    again = again.assign(ts=again["ts"] + pd.Timedelta(hours=1), watch_s=again["watch_s"] + 1_000)
+    later_first = pa.Table.from_pandas(pd.concat([again, rows]), preserve_index=False)
+    by_time = later_first.sort_by("ts")
+    local = recdash.ab_test(exposures=exposures, events=by_time)
+    written = recdash.ab_test(exposures=exposures, events=later_first)
+    assert written.table()["value"].tolist() != local.table()["value"].tolist()
+    frame = spark.session().createDataFrame(later_first)
+    assert_equal(recdash.ab_test(exposures=exposures, events=frame), local)
+
+
 def test_a_test_of_the_command_line_is_counted_on_a_cluster(
     exposures: pa.Table, events: pa.Table, spark: recdash.Spark, run: Recdash, folder: Path
 ) -> None:
