@@ -43,13 +43,20 @@ class Audience:
     """The exposure of items in the lists of some users, and the metrics of these lists.
 
     ``users`` [U] is a mask. ``n_audiences`` is the number of such objects in a pass, which share the memory
-    for counting.
+    for counting. Without ``counts``, only the metrics see the lists.
     """
 
     def __init__(
-        self, users: npt.NDArray[np.bool_], depth: int, list_metrics: Mapping[str, Begin], n_audiences: int
+        self,
+        users: npt.NDArray[np.bool_],
+        depth: int,
+        list_metrics: Mapping[str, Begin],
+        n_audiences: int,
+        *,
+        counts: bool = True,
     ) -> None:
         self.users = users
+        self.counts = counts
         self.depth = depth
         self.n_lists = 0
         self.shown = _Cells(depth, n_audiences)
@@ -66,13 +73,17 @@ class Audience:
         """Counts all lists of the block, whatever their users; also those of users who are not in the truth.
         Lists must already be cut at the depth.
         """
+        if self.counts:
+            self._count(block, n_items)
+        for metric in self.list_metrics.values():
+            metric.see(block)
+
+    def _count(self, block: Block, n_items: int) -> None:
         self.n_lists += int((block.lengths > 0).sum())
         self.shown.add(enumerate(block.by_rank(), start=1), n_items)
         short = block.lengths < self.depth
         if short.any():
             self.ended.add(_by_length(block.only_lists(short)), n_items)
-        for metric in self.list_metrics.values():
-            metric.see(block)
 
     def sums(self) -> AudienceSums:
         """Returns the sums of all lists that were counted, which can be added; frees the counts' memory."""

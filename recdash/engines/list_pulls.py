@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
 from recdash.domain.hits import ListMean
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Floats, Ints, Order, Ties
 from recdash.engines.blocks import Block
 from recdash.engines.ids import SharedIndex
+from recdash.engines.known_ids import IdTexts
 from recdash.engines.list_metrics import list_metrics
-from recdash.engines.matcher import match
+from recdash.engines.matcher import Watch, first_plan, read_lists
 from recdash.engines.reference import Reference
 from recdash.errors import InputError, Problem
-from recdash.metrics.catalogue import CatalogueInputs
+from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.list_pulls import ListWorth, list_worth
 from recdash.metrics.registry import Definition
 from recdash.stats.groups import MOST_GROUPS
@@ -52,7 +52,9 @@ def pulls_of(
         raise InputError(Problem("repeated-items", f"run '{source.run.name}'", finding, ""))
     # an index that knows every item of the run, and [N] the code of each in it
     items, n_shared = reference.items.copy(), len(reference.items)
-    further = items.codes(pa.array(source.catalogue.exposure.items[n_shared:], pa.string()))
+    ids = source.catalogue.exposure.items
+    # plain numbers are coded at once, which saves a sixth of a second for 13,000 further items
+    further = items.codes(IdTexts(ids).at(np.arange(n_shared, len(ids))))
     code = np.concatenate((np.arange(n_shared), further))
     known = replace(reference, users=users, items=items)
     catalogue = source.catalogue
@@ -61,11 +63,9 @@ def pulls_of(
     }
     totals = _Totals(list(adders.values()))
     # its totals do not add up over parts of the lists: they are streamed through this process
-    run = replace(source.run, matched_elsewhere=None)
-    match(
-        run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
-        list_metrics={_NAME: totals.begin},
-    )  # fmt: skip
+    plan = first_plan(source.run, source.order, source.ties, source.duplicates)
+    watch = Watch(exposure=True, list_metrics={_NAME: totals.begin}, finds_hits=False)
+    read_lists(source.run, known, k, plan, watch)
     return {metric: totals.pulls(place) for place, metric in enumerate(adders)}
 
 
@@ -99,7 +99,7 @@ class _Adder:
 def _adder_of(
     definition: Definition, catalogue: CatalogueInputs, reference: Reference, code: Ints, k: int
 ) -> _Adder | None:
-    if definition.parameters.get("users") != "run":
+    if definition.parameters.get("users") != "run" or _is_absent(definition, catalogue):
         return None
     worth = list_worth(definition, catalogue.of("run"), k)
     if worth is not None:
@@ -110,6 +110,13 @@ def _adder_of(
     begin = list_metrics([definition], reference, k).get(definition.of_lists)
     of_lists = getattr(begin(), "of_lists", None) if begin else None
     return None if of_lists is None else _Adder(of_lists, lambda n: 1.0 / n)
+
+
+def _is_absent(definition: Definition, catalogue: CatalogueInputs) -> bool:
+    metric = definition.metric
+    if not isinstance(metric, CatalogueMetric):
+        return True
+    return bool(metric.why_unavailable(catalogue.of("run"), definition.parameters))
 
 
 def _added(worth: ListWorth, block: Block) -> Floats:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -58,7 +59,11 @@ class Watch:
 
     exposure: bool
     list_metrics: ListMetrics
-    shown_to: Sequence[Mask]
+    shown_to: Sequence[Mask] = ()
+    finds_hits: bool = True
+    """False: neither hits nor exposure are needed, which saves half of the time; only ``list_metrics`` see
+    the lists.
+    """
 
 
 class _Replan(Exception):
@@ -138,7 +143,7 @@ class Pass:
         self.plan = plan
         self.users = reference.users.copy()
         self.items = reference.items.copy()
-        self.lookup = TruthLookup(self.truth)
+        self.finds_hits = watch.finds_hits
         self.counts = PassCounts()
         self.hit_columns = GrowingColumn(np.int32), GrowingColumn(np.int32), GrowingColumn(np.int32)
         self.list_length = np.zeros(self.truth.n_users, dtype=np.int32)
@@ -153,7 +158,7 @@ class Pass:
         if watch.exposure:
             groups = [self.counted_users, *(self.counted_users & users for users in watch.shown_to)]
             *self.audiences, self.others = [
-                Audience(users, depth, watch.list_metrics, len(groups) + 1)
+                Audience(users, depth, watch.list_metrics, len(groups) + 1, counts=watch.finds_hits)
                 for users in (*groups, ~self.counted_users)
             ]
         self.other_counts = PassCounts()
@@ -161,8 +166,12 @@ class Pass:
         self.item_watch = (
             None if watch.exposure or run.reference else ItemWatch(self.counted_users, len(reference.items))
         )
-        self.ties = TieWatch(depth) if plan.order == "score" else None
+        self.ties = TieWatch(depth) if plan.order == "score" and watch.finds_hits else None
         self.trained = None if run.reference else reference.trained
+
+    @cached_property
+    def lookup(self) -> TruthLookup:
+        return TruthLookup(self.truth)
 
     @property
     def all_audiences(self) -> list[Audience]:
@@ -252,6 +261,12 @@ class Pass:
         self.counts.cut_lists += int((block.lengths > self.depth)[self.counted_users[block.user]].sum())
         block = block.cut(self.depth)
         self.list_length[block.user] = block.lengths
+        if self.finds_hits:
+            self._find_hits(block)
+        for audience in self.all_audiences:
+            audience.see(block, len(self.items))
+
+    def _find_hits(self, block: Block) -> None:
         row, truth_row = self.lookup.rows(block)
         owner = block.list_of(row)
         rank = row - block.start[owner] + 1
@@ -265,8 +280,6 @@ class Pass:
             if len(pairs) and not self.counts.trained_pair:
                 user, item = divmod(int(pairs[0]), self.trained.n_items)
                 self.counts.trained_pair = f"user '{self.users.ids()[user]}', item '{self.items.ids()[item]}'"
-        for audience in self.all_audiences:
-            audience.see(block, len(self.items))
 
     def _see_unknown(self, block: Block) -> None:
         """Counts lists of users who are not in the truth: they add to exposure and cannot have hits.

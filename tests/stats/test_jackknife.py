@@ -17,6 +17,7 @@ import recdash
 from recdash.comparison import ComparisonQuery
 from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.results import Curve
+from recdash.engines.lookup import TruthLookup
 from recdash.errors import InputError
 from recdash.evaluation.in_memory_source import EvaluationSource
 from recdash.metrics import MetricInputs, define, score
@@ -353,3 +354,27 @@ def test_the_interval_of_a_difference_of_means_is_that_of_the_paired_t_test() ->
 def test_a_difference_without_spread_has_no_interval() -> None:
     flat = Pulls(np.zeros(50), np.ones(50))
     assert np.isnan(difference_interval(0.5, 0.4, flat, flat)).all()
+
+
+def test_lists_are_read_again_without_a_search_for_hits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    films = space.experiments.create("Films", TRUTH, depth=6, **TABLES)
+    run = space.runs.add(films.id, world(1, 0.8), name="a")[0].run
+    searched: list[object] = []
+    monkeypatch.setattr(TruthLookup, "rows", lambda _, block: searched.append(block))
+    (pulls,) = space.comparisons.list_pulls([run.id], METRICS, K)
+    assert pulls.keys() == set(METRICS)
+    assert searched == []
+
+
+def test_a_metric_that_a_run_lacks_has_no_pulls(tmp_path: Path) -> None:
+    """Without a catalogue and training data, only lists can be compared. Warnings are errors."""
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    films = space.experiments.create("Films", TRUTH, depth=6)
+    run = space.runs.add(films.id, world(1, 0.8), name="a")[0].run
+    (pulls,) = space.comparisons.list_pulls([run.id], METRICS, K)
+    assert pulls.keys() == {"personalization"}
+    absent = {metric: space.scores.absences([run.id], metric) for metric in METRICS}
+    assert {metric for metric, reasons in absent.items() if reasons} == set(METRICS) - {"personalization"}
