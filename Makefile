@@ -58,7 +58,8 @@ presets: ## Compare each preset with its library: docs/presets.md (ARGS="--only 
 calibration: ## Measure how often a verdict is wrong: docs/calibration.md (ARGS="--tries 200" for a quick look)
 	@$(test_env) && failed=0; \
 	for part in calibration calibration_estimates calibration_interleaving calibration_small_tests \
-	  calibration_values calibration_quantiles calibration_diagnosis calibration_gates; \
+	  calibration_values calibration_quantiles calibration_quantile_segments calibration_diagnosis \
+	  calibration_gates; \
 	do "$$bin" -m benchmarks.$$part $(ARGS) || failed=1; done; exit $$failed
 
 lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
