@@ -136,14 +136,14 @@ def _note_unused(table: pa.Table, written: Mapping[str, str], findings: Findings
         name = moment.names[0]
         gaps = pc.sum(pc.invert(pc.is_finite(pc.fill_null(table[column], float("nan"))))).as_py() or 0
         if gaps:
-            finding, fix = "column ignored: no number in {rows}", "Fill in all rows."
+            finding, fix = "ignored: no number in {rows}", "Fill in all rows."
             findings.notice("column-left-out", f"column '{written[column]}'", finding, fix, gaps)
         elif len(set(moment.names)) == 1 and name not in varied:
             _note_unvaried(written[column], name, findings)
 
 
 def _note_unvaried(column: str, total: str, findings: Findings) -> None:
-    finding = "column ignored: no column says how much it varies between users"
+    finding = "ignored: no column says how much it varies between users"
     fix = f"Add {total}_sum_squares, the sum over users of its square."
     findings.notice("column-left-out", f"column '{column}'", finding, fix, 1)
 
@@ -153,7 +153,7 @@ def _without_other_numbers(table: pa.Table, findings: Findings) -> pa.Table:
         values = numbers_if_all(table[name])
         if pa.types.is_floating(values.type) or (pa.types.is_integer(values.type) and not _is_code(values)):
             if is_product(name):
-                finding = "column ignored: no column has the squares of both totals"
+                finding = "ignored: no column has the squares of both totals"
                 fix = "Add the sum over users of the square of each, such as revenue_sum_squares."
                 findings.notice("column-left-out", f"column '{name}'", finding, fix, 1)
             elif not ROW_NUMBERS.fullmatch(name.strip().lower()):
@@ -185,7 +185,7 @@ def _with_groups(table: pa.Table, findings: Findings) -> pa.Table:
         if not has_groups or len(labels.unique()) > MOST_LABELS:
             table = table.remove_column(place)
             if has_groups:
-                finding = f"column ignored: more than {MOST_LABELS} distinct values are too many for segments"
+                finding = f"ignored: more than {MOST_LABELS} distinct values are too many for segments"
                 findings.notice("column-left-out", f"column '{name}'", finding, "", 1)
             continue
         table = table.set_column(place, name, labels)

@@ -13,6 +13,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
 from recdash.ingest.values import (
     A_NUMBER,
+    DATE,
     MAYBE_THOUSANDS,
     SURELY_THOUSANDS,
     YES_NO,
@@ -24,6 +25,11 @@ from recdash.ingest.values import (
 
 MOST_LABELS = 50
 """A text column with more distinct values identifies single users instead of grouping them."""
+
+TIMES = "times cannot define segments"
+"""Why a column of texts that are dates or times cannot be an attribute."""
+LOOKED_AT = 1_000
+"""How many distinct texts of a column are looked at to tell whether it holds times."""
 
 ROW_NUMBERS = re.compile(r"__index_level_\d+__|unnamed:? ?\d*")
 """Names of columns of row numbers, as pandas writes them."""
@@ -156,7 +162,9 @@ def further_columns(
         if kind in ("sessions", "interleaving") and len(column) and column.null_count == len(column):
             fault = fault or "all its cells are empty"
         if fault:
-            findings.notice("column-left-out", f"column '{name}'", f"column ignored: {fault}", "", 1)
+            may_be_start = is_per_user and fault == TIMES and "start_ts" not in table.column_names
+            fix = "If it is when each user entered the test, choose it as start_ts." if may_be_start else ""
+            findings.notice("column-left-out", f"column '{name}'", f"ignored: {fault}", fix, 1)
         table = table.remove_column(index) if fault else table.set_column(index, name, column)
     if problems:
         raise UploadError(problems)
@@ -237,6 +245,8 @@ def _why_useless(column: pa.ChunkedArray, numbers: bool, most: int | None) -> st
     """Returns why a column cannot be an attribute; an empty text if it can."""
     if not pa.types.is_dictionary(column.type):
         return "" if numbers else "numbers cannot define segments"
-    n_labels = len(column.chunk(0).dictionary)
-    too_many = most is not None and n_labels > most
-    return f"{n_labels:,} distinct texts are too many for segments" if too_many else ""
+    labels = column.chunk(0).dictionary
+    if most is None or len(labels) <= most:
+        return ""
+    is_time = all(DATE.fullmatch(label) for label in labels.slice(0, LOOKED_AT).to_pylist())
+    return TIMES if is_time else f"{len(labels):,} distinct texts are too many for segments"

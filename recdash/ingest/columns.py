@@ -198,7 +198,9 @@ VARIANT = Role(
 START = Role(
     "start_ts",
     "moment",
-    "start_ts session_start start start_time started_at timestamp ts time date",
+    "start_ts session_start start start_time started_at timestamp ts time date "
+    "exposed_at first_exposed_at first_exposure exposure_time exposure_ts exposure_date assigned_at "
+    "assignment_time enrolled_at first_exposure_date",
     filled=NEVER,
 )
 END = Role("end_ts", "moment", "end_ts session_end end end_time ended_at last_ts", required=False)

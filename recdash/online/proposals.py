@@ -18,6 +18,7 @@ NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|
 """Names of columns of numbers that identify or date something, so that they cannot be added up."""
 LESS_IS_BETTER = re.compile(
     r"refund|return(s|ed)?($|[ _]rate)|complain|error|crash|latency|load[ _]?time|timeout|bounce|unsubscri"
+    r"|((?<![a-z])|page)load(ing)?[ _]?(time|duration|m?s(?![a-z])|sec)|(response|render(ing)?)[ _]?(time|ms)"
     r"|uninstall|churn|cancel|cost(s|$|[ _])|skip(?!per)|abandon|dislike"
     r"|[uü]e?berspr|abbr[uü]e?ch|abgebrochen|absprung|abmeld|k[uü]e?ndig|beschwerde|reklamation|storn|retour"
     r"|r[uü]e?ckgabe|fehler|latenz|ladezeit"

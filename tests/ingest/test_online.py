@@ -144,7 +144,7 @@ def test_exposures_keep_text_as_segments_and_say_that_numbers_are_left_out() -> 
     upload = read("exposures", f"{EXPOSURES}spring,u,A,1,SE,30\nspring,v,B,2, ,40\n")
     assert upload.table["country"].to_pylist() == ["SE", None]
     assert "age" not in upload.table.column_names
-    assert "column 'age': column ignored: numbers cannot define segments" in notices(upload)
+    assert "column 'age': ignored: numbers cannot define segments" in notices(upload)
 
 
 SESSIONS = "unit_id,session_id,start_ts,clicks,watch_s"
@@ -161,7 +161,7 @@ def test_further_columns_of_sessions_are_quantities_or_segments() -> None:
 def test_a_further_column_cannot_pass_for_what_is_counted_here(name: str) -> None:
     upload = read("sessions", f"{SESSIONS},{name}\nu,s,1,0,0,500\n")
     assert name not in upload.table.column_names
-    assert f"column '{name}': column ignored: recdash computes a total of this name" in notices(upload)
+    assert f"column '{name}': ignored: recdash computes a total of this name" in notices(upload)
 
 
 def test_in_a_table_of_users_sessions_are_a_column_like_any_other() -> None:
@@ -170,7 +170,7 @@ def test_in_a_table_of_users_sessions_are_a_column_like_any_other() -> None:
     assert upload.table["sessions_per_user"].to_pylist() == [4, 9]
     assert upload.table["pre_sessions_per_user"].to_pylist() == [1, 3]
     assert "computes a total" not in notices(upload)
-    assert "'before_orders': column ignored: names with before_ are reserved" in notices(upload)
+    assert "'before_orders': ignored: names with before_ are reserved" in notices(upload)
 
 
 @pytest.mark.parametrize("name", ["clicks", "watch_s", "videos"])
@@ -209,13 +209,13 @@ def test_a_further_number_that_is_nan_is_nothing() -> None:
 def test_codes_and_moments_are_no_amounts_to_add_up() -> None:
     upload = read("sessions", f"{SESSIONS},made\nu,s,1,0,0,1793610000000\nv,t,1,0,0,1793610000001\n")
     assert "made" not in upload.table.column_names
-    assert "column 'made': column ignored: most of its numbers exceed 10¹²" in notices(upload)
+    assert "column 'made': ignored: most of its numbers exceed 10¹²" in notices(upload)
 
 
 def test_text_that_differs_from_row_to_row_is_no_segment() -> None:
     rows = "".join(f"u{i},s{i},1,0,0,browser {i}\n" for i in range(201))
     upload = read("sessions", f"{SESSIONS},agent\n{rows}")
-    assert "column 'agent': column ignored: 201 distinct texts" in notices(upload)
+    assert "column 'agent': ignored: 201 distinct texts" in notices(upload)
     assert "agent" not in upload.table.column_names
 
 

@@ -145,14 +145,35 @@ def test_names_that_identify_or_date_something_are_no_metrics() -> None:
         ("skips", "down"), ("uebersprungen", "down"), ("Übersprungene Titel", "down"),
         ("bounce_rate", "down"), ("churned", "down"), ("complaints", "down"), ("latency_ms", "down"),
         ("returns", "down"), ("return_rate", "down"), ("unsubscribed", "down"), ("Kündigungen", "down"),
+        ("load_ms", "down"), ("page_load_time", "down"), ("pageload_s", "down"), ("response_time", "down"),
+        ("loading seconds", "down"), ("render_ms", "down"), ("download_time", "down"),
         # what sounds alike, or says neither
         ("returning_days", "up"), ("return_visits", "up"), ("skipper_sales", "up"), ("costume_sales", "up"),
-        ("wiedergaben", "up"),
+        ("wiedergaben", "up"), ("downloads", "up"), ("load_more_clicks", "up"), ("responses", "up"),
+        ("watch_ms", "up"),
     ],
 )  # fmt: skip
 def test_less_of_a_metric_is_better_where_its_name_says_so(name: str, direction: str) -> None:
     results = results_of(shop(**{name: np.arange(N) % 7}))
     assert next(row.direction for row in results.rows if row.metric == name) == direction
+
+
+@pytest.mark.parametrize("name", ["exposed_at", "first_exposure", "assigned_at"])
+def test_when_users_entered_the_test_is_read_from_a_column_named_so(name: str) -> None:
+    """Users are exposed in turn over 8 days."""
+    at = pd.Timestamp("2026-10-05 09:00") + pd.to_timedelta(np.arange(N) % 8, unit="D")
+    results = results_of(shop(**{name: at}))
+    assert len(results.days("revenue")) == 8
+    assert "distinct texts" not in said(results)
+
+
+def test_a_column_of_times_with_another_name_is_no_segment_and_may_be_chosen() -> None:
+    at = pd.Timestamp("2026-10-05 09:00") + pd.to_timedelta(np.arange(N), unit="h")
+    results = results_of(shop(first_seen=at))
+    assert "column 'first_seen': ignored: times cannot define segments" in said(results)
+    assert "If it is when each user entered the test, choose it as start_ts." in said(results)
+    chosen = results_of(shop(first_seen=at), columns={"start_ts": "first_seen"})
+    assert len(chosen.days("revenue")) == len(at.normalize().unique())
 
 
 def test_metrics_that_are_stated_take_the_place_of_those_proposed() -> None:
@@ -196,7 +217,7 @@ def test_a_column_of_empty_cells_is_no_metric_and_one_of_zeros_is_no_rate(form: 
     assert {row.metric: row.unit for row in results.rows} == {
         "bought": "0..1", "revenue": "per user", "refunds": "per user",
     }  # fmt: skip
-    assert "column 'bonus': column ignored: all its cells are empty" in said(results)
+    assert "column 'bonus': ignored: all its cells are empty" in said(results)
     assert "refunds (mean per user, less is better)" in said(results)
 
 

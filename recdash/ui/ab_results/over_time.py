@@ -60,7 +60,9 @@ def show(ab_test: AbTest, metric: str) -> None:
     if ab_test.sample.days < 2:
         dated = ab_test.sample.days
         why = (
-            "all data is of one day" if dated else "the data has no dates; add a column with each user's day"
+            "all data is of one day"
+            if dated
+            else "the data has no dates; add a column named date, when each user entered the test"
         )
         st.caption(f"No trend: {why}.")
         return
