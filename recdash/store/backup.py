@@ -86,13 +86,16 @@ def write_backup(database: Database, artifacts: Artifacts, root: Path, target: P
     """Writes a backup of an open store to ``target``, a new folder or a new file that ends in ``.tar``.
 
     Others can read and write meanwhile; the backup has the state of one moment. Raises ``StoreError`` if
-    ``target`` exists or cannot be written, and for PostgreSQL.
+    ``target`` exists, is inside the store's folder or cannot be written, and for PostgreSQL.
     """
     if database.file is None:
         raise StoreError(POSTGRESQL_BACKUP.format(place=database.place, root=root))
     target = target.absolute()
     if os.path.lexists(target):
         raise StoreError(f"{target} exists already. Choose another name for the backup.")
+    if target.resolve().is_relative_to(artifacts.folder.resolve()):
+        # a restore of another store removes this folder
+        raise StoreError(f"{target} is inside the store's folder. Choose another for the backup.")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         make_private(target.parent)
@@ -258,8 +261,7 @@ class Backup:
         if manifest["format"] > FORMAT:
             version = manifest.get("recdash", "?")
             raise StoreError(f"The backup {self.path} was written by a newer recdash ({version}). Update it.")
-        files = manifest.get("files")
-        if not isinstance(files, dict) or not all(map(_is_entry, files.items())) or DATABASE not in files:
+        if not _is_whole(manifest):
             raise StoreError(f"The backup {self.path} is damaged: its {MANIFEST} is not what was written.")
         result: dict[str, Any] = manifest
         return result
@@ -294,12 +296,27 @@ class Backup:
             self._tar.close()
 
 
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Returns whether a manifest has all that a restore reads, so that it cannot fail half-way."""
+    files, created = manifest.get("files"), manifest.get("created")
+    if not isinstance(files, dict) or not all(map(_is_entry, files.items())) or DATABASE not in files:
+        return False
+    try:
+        datetime.fromisoformat(str(created))
+    except ValueError:
+        return False
+    return isinstance(manifest.get("missing", []), list)
+
+
 def _is_entry(entry: tuple[Any, Any]) -> bool:
     name, facts = entry
-    return bool(ALLOWED.fullmatch(name)) and isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
+    is_named = bool(ALLOWED.fullmatch(name)) and isinstance(facts, dict)
+    return is_named and isinstance(facts.get("sha256"), str) and isinstance(facts.get("bytes", 0), int)
 
 
 def _open_tar(path: Path) -> tarfile.TarFile:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise StoreError(f"{path} is not a backup of recdash: it is neither a folder nor a regular file.")
     try:
         return tarfile.open(path, mode="r:")
     except (OSError, tarfile.TarError) as error:

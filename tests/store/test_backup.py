@@ -431,6 +431,10 @@ def test_a_damaged_backup_changes_nothing(store: Store, tmp_path: Path, name: st
         ({"schema": "9999"}, r"newer recdash \(schema 9999"),
         ({"files": {"../../evil": {"sha256": "0"}}}, "is damaged"),
         ({"files": {}}, "is damaged"),
+        ({"files": {"recdash.db": {"sha256": "0", "bytes": "many"}}}, "manifest.json is not what was"),
+        ({"created": None}, "manifest.json is not what was"),
+        ({"created": "yesterday"}, "manifest.json is not what was"),
+        ({"missing": 3}, "manifest.json is not what was"),
     ],
 )
 def test_a_backup_that_is_newer_or_not_ours_is_refused(
@@ -460,16 +464,27 @@ def test_a_backup_of_an_older_schema_is_upgraded(store: Store, opened: Opened, t
     assert other.check() == []
 
 
-@pytest.mark.parametrize("kind", ["nothing", "text", "folder"])
+@pytest.mark.parametrize("kind", ["nothing", "text", "folder", "pipe"])
 def test_what_is_no_backup_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "kept"
     if kind == "text":
         path.write_text("user_id,item_id\n")
     if kind == "folder":
         path.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
     with pytest.raises(StoreError, match="is not a backup of recdash"):
         restore_store(path, url(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_inside_the_store_is_refused(store: Store, data: Path, tmp_path: Path) -> None:
+    (folder,) = (data / "artifacts").glob("store-*")
+    (tmp_path / "link").symlink_to(folder)
+    for target in (folder / "kept", folder / "new" / "kept.tar", tmp_path / "link" / "kept"):
+        with pytest.raises(StoreError, match="is inside the store's folder"):
+            store.back_up(target)
+        assert not target.exists()
 
 
 def test_links_in_a_backup_are_not_followed(store: Store, tmp_path: Path) -> None:
