@@ -28,6 +28,7 @@ MOST_LABELS = 50
 
 TIMES = "times cannot define segments"
 """Why a column of texts that are dates or times cannot be an attribute."""
+MAYBE_START = "If it is when each user entered the test, choose it as start_ts or rename it exposed_at."
 LOOKED_AT = 1_000
 """How many distinct texts of a column are looked at to tell whether it holds times."""
 
@@ -163,8 +164,13 @@ def further_columns(
             fault = fault or "all its cells are empty"
         if fault:
             may_be_start = is_per_user and fault == TIMES and "start_ts" not in table.column_names
-            fix = "If it is when each user entered the test, choose it as start_ts." if may_be_start else ""
-            findings.notice("column-left-out", f"column '{name}'", f"ignored: {fault}", fix, 1)
+            findings.notice(
+                "column-left-out",
+                f"column '{name}'",
+                f"ignored: {fault}",
+                MAYBE_START if may_be_start else "",
+                1,
+            )
         table = table.remove_column(index) if fault else table.set_column(index, name, column)
     if problems:
         raise UploadError(problems)

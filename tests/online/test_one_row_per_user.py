@@ -171,7 +171,9 @@ def test_a_column_of_times_with_another_name_is_no_segment_and_may_be_chosen() -
     at = pd.Timestamp("2026-10-05 09:00") + pd.to_timedelta(np.arange(N), unit="h")
     results = results_of(shop(first_seen=at))
     assert "column 'first_seen': ignored: times cannot define segments" in said(results)
-    assert "If it is when each user entered the test, choose it as start_ts." in said(results)
+    assert "If it is when each user entered the test, choose it as start_ts or rename it exposed_at." in said(
+        results
+    )
     chosen = results_of(shop(first_seen=at), columns={"start_ts": "first_seen"})
     assert len(chosen.days("revenue")) == len(at.normalize().unique())
 

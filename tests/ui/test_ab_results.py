@@ -904,6 +904,19 @@ def test_the_variants_of_a_file_can_be_chosen(workspace: Workspace, shown: Open)
     assert markdown("Control (blue, 100 users): mean") in captions(app)
 
 
+def test_a_column_of_times_of_a_file_says_how_to_give_users_per_day(
+    workspace: Workspace, shown: Open
+) -> None:
+    hours = pd.date_range("2026-03-02", periods=USERS, freq="h").astype(str)
+    table = table_of_users(first_seen=hours).drop(columns="start_ts")
+    app, _, _ = with_file(workspace, shown, table)
+    assert "rename it exposed_at: then users per day follow from it" in said(app)
+    assert "choose it as" not in said(app)
+    # 200 users, one an hour, in 9 days: 22.2 a day
+    app, _, _ = with_file(workspace, shown, table.rename(columns={"first_seen": "exposed_at"}))
+    assert "22 users a day" in captions(app)
+
+
 def test_the_users_of_a_file_can_be_named(workspace: Workspace, shown: Open) -> None:
     table = table_of_users().rename(columns={"user_id": "xyz"})
     app, _, _ = with_file(workspace, shown, table)

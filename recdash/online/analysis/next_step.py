@@ -60,6 +60,7 @@ LEADING: tuple[Action, ...] = (
     "inconclusive",
 )  # fmt: skip
 """The actions, the one with which a headline begins first."""
+NO_GUARDRAIL = "No guardrail is set."
 MOST_TIMES_MORE = 10
 """A lift that needs more than this many times the users of a test is too small for it."""
 LONGEST_DAYS = 365
@@ -154,7 +155,7 @@ def _step(
         reason = f"{capital(_findings(won, lost))}.{_guardrails(rows)}"
         return NextStep(lift.variant, "roll back", reason, _deciding(lift, lost))
     if won:
-        guardrails = _guardrails(rows) or " No guardrail is set."
+        guardrails = _guardrails(rows) or f" {NO_GUARDRAIL}"
         is_planned = has_planned_end or any(map(is_always_valid, won))
         step = _gained(results, won, guardrails, lift, is_planned=is_planned)
         if plan is None or (sample is not None and sample.days):

@@ -15,6 +15,7 @@ from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, many
+from recdash.ingest.attributes import MAYBE_START
 from recdash.online.plan import Baseline
 from recdash.online.plan_baseline import ALL_USERS, MetricBaselines
 from recdash.ui.app.state import workspace
@@ -28,6 +29,7 @@ DROP = "Drop the table of an earlier test, or of users: a row per user or sessio
 NOT_STORED = "The file is read for the sample size only, and is not stored."
 NAME_COLUMN = "Write below which column has the users."
 OTHER_COLUMNS = "If this is wrong, call the columns in the file unit_id and variant."
+NAME_TIMES = "If it is when each user came, rename it exposed_at: then users per day follow from it."
 NO_VARIANTS = ""
 """The choice of a table whose users are all counted."""
 
@@ -129,6 +131,8 @@ def _in_page_words(problem: Problem) -> Problem:
     fix = NAME_COLUMN if problem.code == "missing-column" else in_page_words(problem.fix)
     if problem.code in OF_COLUMNS:
         fix = OTHER_COLUMNS
+    elif problem.fix == MAYBE_START:
+        fix = NAME_TIMES
     return replace(problem, place=in_page_words(problem.place), found=in_page_words(problem.found), fix=fix)
 
 

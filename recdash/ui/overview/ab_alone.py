@@ -12,7 +12,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
 from recdash.online import OnlineResults, OnlineRules
 from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
+from recdash.online.analysis.next_step import NO_GUARDRAIL, STEP_LOOKS, NextStep, leading_step
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import decision_links, plan_question, verdict_card, widgets
@@ -117,8 +117,9 @@ def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_plann
     if (p := results.health.srm_p) is not None and not results.health.blocked:
         matches = "split as planned" if is_planned else "split even, no planned split is given"
         facts.append(f"{matches} (SRM {numbers.p_equals(p)})")
-    if not any(row.role == "guardrail" for row in results.rows):
-        facts.append("no guardrail is set")
+    has_guardrails = any(row.role == "guardrail" for row in results.rows)
+    if not has_guardrails and NO_GUARDRAIL not in step.reason:
+        facts.append(NO_GUARDRAIL.lower().rstrip("."))
     return html(
         '<p class="rd-quiet">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
         facts=widgets.unbroken(" · ".join(facts)),
