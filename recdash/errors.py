@@ -87,16 +87,17 @@ class UnknownName(InputError):
     Its message has the nearest and all known names.
     """
 
-    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
-        self.name, self.known = name, tuple(known)
+    def __init__(self, kind: str, name: object, known: Sequence[str]) -> None:
+        self.name, self.known = str(name), tuple(known)
+        shown = f"'{name}'" if isinstance(name, str) else f"{name!r}, which is not a text"
         lowered = {known_name.lower(): known_name for known_name in known}
-        near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(self.name.lower(), lowered, n=1, cutoff=0.5)
         hint = f"Did you mean '{lowered[near[0]]}'? " if near else ""
         super().__init__(
             Problem(
                 code=f"unknown-{kind.replace(' ', '-')}",
                 place=kind,
-                found=f"No {kind} is called '{name}'",
+                found=f"No {kind} is called {shown}",
                 fix=f"{hint}Known: {', '.join(known) if known else 'none'}.",
             )
         )

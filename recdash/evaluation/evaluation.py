@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from recdash.domain.arguments import check_type, texts_of, wrong_type
 from recdash.domain.defaults import default_k
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
@@ -35,6 +36,7 @@ from recdash.evaluation.replicates import lists_of, overlap_of, samples_of
 from recdash.evaluation.request import (
     CountingRules,
     MetricRequest,
+    check_choice,
     preset_notices,
     read_question,
     with_relevance,
@@ -60,6 +62,9 @@ if TYPE_CHECKING:
     from recdash.comparison.result import Compared
     from recdash.domain.results import Slice
     from recdash.evaluation.spark import Spark
+
+
+RUNS_ARE = "Give a dict of names: {'als': table, 'ease': table}."
 
 
 def evaluate(
@@ -125,7 +130,12 @@ def evaluate(
     Raises InputError with every problem found.
     """
     refused_codes = read_codes(refuse)
-    predictions = predictions or {}
+    predictions = {} if predictions is None else predictions
+    check_type("runs", runs, Mapping, RUNS_ARE)
+    check_type("predictions", predictions, Mapping, RUNS_ARE)
+    if truth is None:
+        raise wrong_type("truth", truth, "Give the test set: a path, a table or a dict by user.")
+    check_choice("replicates", replicates, get_args(Replication))
     for name in [*runs, *predictions]:
         check_name("candidate", name)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
@@ -255,6 +265,7 @@ def _slices(reference: Reference, names: str | Sequence[str]) -> list[Slice]:
 
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",")]
+    names = texts_of("slices", names, "user_warmth")
     return [part for by in names for part in slices_of(reference, by)]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import get_args
 
+from recdash.domain.arguments import check_type
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, naming, parse_list, preset
@@ -53,6 +55,10 @@ def with_relevance(rules: CountingRules, relevance: str | None, threshold: float
         relevance = convention.relevance
     if threshold is None and relevance != EVERY_ROW:
         threshold = convention.threshold
+    if relevance is not None:
+        check_type("relevance", relevance, str, "Give the name of a column of the test set, or 'none'.")
+    if threshold is not None:
+        check_type("relevance_threshold", threshold, Real, "Give a number, such as 4.")
     return replace(rules, relevance=relevance, threshold=threshold)
 
 
@@ -129,6 +135,7 @@ def check_depth(depth: int, deepest: int = 1) -> None:
     if deepest > DEEPEST:
         fix = f"Use a whole number up to {DEEPEST:,}."
         raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))
+    check_type("depth", depth, Integral, f"Use a whole number from {deepest} to {DEEPEST:,}.")
     if not deepest <= depth <= DEEPEST:
         fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
         raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from recdash.domain.arguments import texts_of
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.ingest.actions import FORMATS, READINGS
 from recdash.ingest.columns import CHOOSE, IDENTIFYING, NEVER, ROLES, WORDS
@@ -266,7 +267,7 @@ def read_codes(refuse: str | Sequence[str]) -> tuple[str, ...]:
 
     Raises UnknownName for a code that no notice of a file has.
     """
-    given = [refuse] if isinstance(refuse, str) else refuse
+    given = texts_of("refuse", refuse, "ties")
     codes = [code.strip() for text in given for code in text.split(",") if code.strip()]
     for code in codes:
         if code not in NOTICE_RULES:

@@ -251,6 +251,6 @@ def preset(name: str) -> Preset:
 
     Raises UnknownName, which lists the known names and the nearest one.
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise UnknownName("preset", name, list(PRESETS))
     return PRESETS[name]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from recdash.domain.arguments import check_type, texts_of
 from recdash.errors import InputError, Problem
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*")
@@ -43,6 +44,7 @@ def parse(text: str) -> Spec:
 
     Raises InputError if it is not of the form name(parameter=value, …)@k.
     """
+    check_type("metric", text, str, _FIX)
     if text.count("(") > MOST_BRACKETS:
         raise _unreadable(f"{text[:40]}…", f"more than {MOST_BRACKETS} brackets")
     head, k = _cutoff(text.strip(), text)
@@ -56,8 +58,7 @@ def parse(text: str) -> Spec:
 
 def parse_list(text: str | Sequence[str]) -> list[Spec]:
     """Returns the specs in a text such as ``"ndcg@10,f1(of=map,mar)@5"``, or in several such texts."""
-    texts = [text] if isinstance(text, str) else text
-    return [parse(part) for specs in texts for part in split(specs)]
+    return [parse(part) for specs in texts_of("metrics", text, "ndcg@10") for part in split(specs)]
 
 
 def check_k(k: Any, depth: int | None = None) -> None:

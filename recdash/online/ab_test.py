@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from recdash.domain.arguments import check_type, texts_of
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
@@ -78,7 +79,7 @@ def ab_test(
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
     refuse: str | Sequence[str] = (),
-    goals: Sequence[str] = (),
+    goals: str | Sequence[str] = (),
     primary: str | None = None,
     covariates: Mapping[str, str] | None = None,
     engine: Spark | None = None,
@@ -99,6 +100,11 @@ def ab_test(
     the problems of all tables.
     """
     refused_codes = read_codes(refuse)
+    check_type("rules", rules, OnlineRules, "Give recdash.online.rules.OnlineRules(…).")
+    for metric in metrics:
+        check_type("metrics", metric, OnlineMetric, "Give a list of recdash.online.metrics.OnlineMetric(…).")
+    check_type("primary", primary or "", str, "Give the name of a metric.")
+    check_type("covariates", covariates or {}, Mapping, "Give {metric: column}.")
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
     tables = {
@@ -110,7 +116,7 @@ def ab_test(
     }
     given = {name: table for name, table in tables.items() if table is not None}
     logs = read_logs(with_events_on_cluster(given, engine), rules, mappings, columns=columns)
-    choices = MetricChoices(tuple(goals), primary, covariates or {})
+    choices = MetricChoices(tuple(texts_of("goals", goals, "revenue")), primary, covariates or {})
     counted = counted_test(logs, rules, metrics, choices)
     results = counted.results(control, correction)
     results = replace(results, notices=(*logs.notices, *results.notices))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from recdash.domain.arguments import texts_of
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import Ints, TableKind
 from recdash.engines import Reference
@@ -141,7 +142,7 @@ def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ..
 
     Raises UnknownName.
     """
-    wanted = names.split(",") if isinstance(names, str) else names
+    wanted = names.split(",") if isinstance(names, str) else texts_of("references", names, "popular")
     unique = dict.fromkeys(name.strip() for name in wanted)
     for name in unique:
         if name not in REFERENCES:

@@ -13,9 +13,11 @@ from recdash.comparison.evidence import BLOCKING
 from recdash.comparison.source import Source
 from recdash.decisions.gate.offline import GatePair, OfflineRule
 from recdash.decisions.gate.online import judge_online, unfinished, variant_of
-from recdash.decisions.gate.result import GateResult, Inconclusive, RuleResult
+from recdash.decisions.gate.result import INCONCLUSIVE, GateResult, Inconclusive, RuleResult
 from recdash.decisions.gate.rules import ONLINE, GateRule, level_of_each, read_rules
+from recdash.domain.arguments import wrong_type
 from recdash.errors import InputError, Problem, all_or_problems
+from recdash.evaluation.request import check_choice
 
 if TYPE_CHECKING:
     from recdash.evaluation import Evaluation
@@ -29,7 +31,7 @@ def gate(
     candidate: Any = None,
     truth: Any = None,
     *,
-    rules: Sequence[str],
+    rules: str | Sequence[str],
     ab_test: AnalysedTest | None = None,
     variant: str | None = None,
     inconclusive: Inconclusive = "fail",
@@ -50,8 +52,9 @@ def gate(
     Raises InputError with every problem found: of rules, of files, and of metrics that cannot be computed.
     """
     read = read_rules(rules)
+    check_choice("inconclusive", inconclusive, INCONCLUSIVE)
     offline = [rule for rule in read if not rule.online]
-    _check_given(read, baseline, candidate, truth, ab_test)
+    _check_given(read, baseline, candidate, truth, ab_test, variant)
     base_name, base_lists = _named(baseline, ab_test.control if ab_test else BASELINE)
     name, lists = _named(candidate, CANDIDATE)
     if base_name == name:
@@ -90,15 +93,25 @@ def refuse_incomparable(source: Source, baseline: str, candidate: str) -> None:
 
 
 def _check_given(
-    rules: Sequence[GateRule], baseline: Any, candidate: Any, truth: Any, ab_test: AnalysedTest | None
+    rules: Sequence[GateRule],
+    baseline: Any,
+    candidate: Any,
+    truth: Any,
+    ab_test: AnalysedTest | None,
+    variant: str | None,
 ) -> None:
-    """Raises InputError for rules without the data that they need."""
+    """Raises InputError for rules without the data that they need, and for a variant without an A/B test."""
+    if ab_test is not None and not hasattr(ab_test, "control"):
+        raise wrong_type("ab_test", ab_test, "Give what recdash.ab_test returned.")
     problems = []
     if any(not rule.online for rule in rules):
         given = {"baseline": baseline, "candidate": candidate, "truth": truth}
         missing = [name for name, value in given.items() if value is None]
         fix = "Rules without 'online.' need baseline, candidate and truth."
         problems += [Problem("no-source", name, "it is missing", fix) for name in missing]
+    if ab_test is None and variant is not None:
+        fix = "Give the A/B test in which it served the candidate, or leave it out."
+        problems.append(Problem("no-ab-test", f"variant '{variant}'", "there is no A/B test", fix))
     if ab_test is None and (online := [rule for rule in rules if rule.online]):
         fix = "Give the table of the A/B test, or remove the rule."
         problems.append(Problem("no-ab-test", f"rule '{online[0]}'", "there is no A/B test", fix))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 
+from recdash.domain.arguments import texts_of
 from recdash.errors import InputError, Problem, all_or_problems
 from recdash.formatting import numbers
 from recdash.stats import LEVEL
@@ -80,10 +81,11 @@ def read_rule(text: str) -> GateRule:
     return rule
 
 
-def read_rules(texts: Sequence[str]) -> tuple[GateRule, ...]:
-    """Returns the rules that texts state. Raises InputError with the problems of all of them, without any
-    rule, and for two equal bounds of a metric.
+def read_rules(texts: str | Sequence[str]) -> tuple[GateRule, ...]:
+    """Returns the rules that one or several texts state. Raises InputError with the problems of all of them,
+    without any rule, and for two equal bounds of a metric.
     """
+    texts = texts_of("rules", texts, "ndcg@10 >= -0.5%")
     rules = all_or_problems([partial(read_rule, text) for text in texts])
     if not rules:
         raise InputError(Problem("no-rule", "rules", "there is none", f"Add --rule. {FORM}"))

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from recdash.domain.arguments import check_number, check_type
 from recdash.errors import NotFound, UnknownName
 from recdash.formatting.result_table import ResultTable
 from recdash.online import times
@@ -100,6 +101,7 @@ class AnalysedTest(OnlineResults):
 
         ``prior`` is that of the lift. ``effect`` is *relative* (lifts) or *absolute* (differences).
         """
+        check_type("prior", prior, Prior, "Give recdash.online.analysis.chance_to_win.Prior(mean, std_dev).")
         measured = self.source.measured
         metrics = {name: metric for name, (metric, _) in measured.items()}
         arms = {name: by_variant for name, (_, by_variant) in measured.items()}
@@ -163,6 +165,8 @@ class AnalysedTest(OnlineResults):
         With ``effect``, a share (0.02 = 2 %), also how many more users detect it: 0 if there are enough, None
         if no sample size does.
         """
+        if effect is not None:
+            check_number("effect", effect, "Give a share, such as 0.02 for 2 %.")
         rows = [row for chosen in self.source.chosen(metric) for row in self._sizes(chosen, effect)]
         needed = () if effect is None else ("effect", "more_users")
         columns = ("metric", "variant", "n_control", "n_variant", "detectable", *needed)

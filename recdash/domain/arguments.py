@@ -1,0 +1,42 @@
+"""Checks the types of the arguments that callers in Python give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+from recdash.errors import InputError, Problem
+
+MOST_SHOWN = 60
+
+
+def wrong_type(name: str, value: Any, fix: str) -> InputError:
+    """Returns the error for an argument of a type that it cannot have; ``fix`` says what to give."""
+    shown = repr(value) if isinstance(value, str | bytes | int | float) else ""
+    finding = f"{type(value).__name__} {shown[:MOST_SHOWN]}".rstrip()
+    return InputError(Problem("bad-type", name, finding, fix))
+
+
+def check_type(name: str, value: Any, kind: type | tuple[type, ...], fix: str) -> None:
+    """Raises InputError for an argument of another type; ``fix`` says what to give."""
+    if not isinstance(value, kind):
+        raise wrong_type(name, value, fix)
+
+
+def check_number(name: str, value: object, fix: str) -> None:
+    """Raises InputError for an argument that is no finite number; ``fix`` says what to give."""
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise wrong_type(name, value, fix)
+
+
+def texts_of(name: str, value: object, example: str) -> list[str]:
+    """Returns the texts of an argument that is one text or several. Raises InputError for anything else."""
+    fix = f"Give a text, such as {example!r}, or a list of texts."
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise wrong_type(name, value, fix)
+    texts = [value] if isinstance(value, str) else list(value)
+    for text in texts:
+        check_type(name, text, str, fix)
+    return texts

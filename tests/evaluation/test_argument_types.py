@@ -1,0 +1,111 @@
+"""An argument of a wrong type is refused in a sentence that names it, and never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import recdash
+from recdash.errors import InputError
+
+TRUTH = pd.DataFrame({"user_id": [1, 2], "item_id": [10, 11]})
+LISTS = pd.DataFrame({"user_id": [1, 2], "item_id": [10, 12], "rank": [1, 1]})
+SESSIONS = pd.DataFrame(
+    {
+        "user_id": range(40),
+        "session_id": range(40),
+        "variant": [0, 1] * 20,
+        "clicks": [1, 2, 3, 1, 2] * 8,
+        "timestamp": pd.Timestamp("2026-03-02"),
+    }
+)
+NAMES_IN_TEXTS = {"variant": "variant 'als'"}
+"""Names of arguments → how problems name them, if it is not the name without the plural."""
+
+
+def evaluated(**changed: Any) -> Any:
+    given: dict[str, Any] = {"runs": {"als": LISTS}, "truth": TRUTH, "metrics": "recall@2"}
+    return recdash.evaluate(**(given | changed))
+
+
+def judged(**changed: Any) -> Any:
+    given: dict[str, Any] = {
+        "baseline": LISTS, "candidate": LISTS, "truth": TRUTH, "rules": ["recall@2 >= 0"],
+    }  # fmt: skip
+    return recdash.gate(**(given | changed))
+
+
+def analysed(**changed: Any) -> Any:
+    return recdash.ab_test(sessions=SESSIONS, **changed)
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value"),
+    [
+        (evaluated, "runs", LISTS),
+        (evaluated, "runs", "als.csv"),
+        (evaluated, "runs", None),
+        (evaluated, "truth", None),
+        (evaluated, "predictions", LISTS),
+        (evaluated, "metrics", 3),
+        (evaluated, "metrics", [None]),
+        (evaluated, "metrics", b"recall@2"),
+        (evaluated, "depth", "5"),
+        (evaluated, "depth", 2.5),
+        (evaluated, "preset", 3),
+        (evaluated, "preset", ["default"]),
+        (evaluated, "relevance", 3),
+        (evaluated, "relevance_threshold", "3"),
+        (evaluated, "replicates", "fold"),
+        (evaluated, "slices", 3),
+        (evaluated, "slices", [3]),
+        (evaluated, "references", 3),
+        (evaluated, "references", [3]),
+        (evaluated, "refuse", 3),
+        (evaluated, "refuse", [None]),
+        (judged, "rules", 3),
+        (judged, "rules", [None]),
+        (judged, "inconclusive", "passed"),
+        (judged, "ab_test", "sessions.csv"),
+        (judged, "variant", "als"),
+        (analysed, "rules", {}),
+        (analysed, "metrics", ["clicks"]),
+        (analysed, "goals", 3),
+        (analysed, "goals", [3]),
+        (analysed, "primary", ["clicks"]),
+        (analysed, "covariates", ["clicks"]),
+        (analysed, "correction", None),
+    ],
+)
+def test_a_wrong_type_is_refused_by_name(call: Callable[..., Any], name: str, value: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        call(**{name: value})
+    (problem,) = refused.value.problems
+    assert problem.place.startswith(NAMES_IN_TEXTS.get(name, name.rstrip("s")))
+    assert problem.fix
+
+
+def test_a_number_is_no_name_of_a_variant() -> None:
+    with pytest.raises(InputError, match=r"No variant is called 0, which is not a text\. .*Known: 0, 1"):
+        analysed(control=0)
+    assert analysed(control="0").control == "0"
+
+
+@pytest.mark.parametrize("effect", ["2%", float("nan"), [0.02]])
+def test_an_effect_that_is_no_number_is_refused(effect: Any) -> None:
+    with pytest.raises(InputError, match=r"effect: .* Give a share, such as 0\.02"):
+        analysed().power(effect)
+
+
+def test_a_prior_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match=r"prior: str 'flat'\. Give recdash"):
+        analysed().chance_to_win("flat")
+
+
+def test_one_text_is_one_rule_and_one_goal() -> None:
+    assert judged(rules="recall@2 >= 0").rules == judged().rules
+    (name,) = {row["metric"] for row in analysed().table().to_dict("records")} & {"engagement_rate"}
+    assert analysed(goals=name).first_goal == analysed(goals=[name]).first_goal
