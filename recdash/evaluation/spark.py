@@ -106,9 +106,7 @@ class Spark:
         session = self.session()
         if not _has_table(session, name):
             finding = "Spark's catalogue has no table of this name"
-            fix = (
-                "Name one of it as table:DATABASE.NAME; names in RECDASH_SOURCES are for pages and programs."
-            )
+            fix = "Write table:DATABASE.NAME. Names of RECDASH_SOURCES are for pages and recdash push."
             raise InputError(Problem("no-table", f"'{TABLE}{name}'", finding, fix))
         return session.table(name)
 
