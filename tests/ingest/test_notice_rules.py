@@ -24,8 +24,8 @@ OF_COUNTING = {
     "all-bots", "all-crossed", "bad-effect", "bad-margin", "bad-prior", "bad-rule", "bad-split",
     "duplicate-row", "impossible-moments", "impossible-rate", "missing-time", "needs-users", "no-events",
     "no-margin", "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions", "no-test",
-    "nobody", "nobody-counted", "repeated-event-ids", "too-many-variants", "total-rows", "unknown-moments",
-    "unknown-total",
+    "nobody", "nobody-counted", "repeated-event-ids", "spark-layout", "too-many-variants", "total-rows",
+    "unknown-moments", "unknown-total", "user-in-two-parts",
 }  # fmt: skip
 """Codes of problems of an A/B test, which refuse it anyway."""
 OF_AN_AB_TEST = {

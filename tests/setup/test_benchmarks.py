@@ -234,7 +234,7 @@ def test_figures_stand_beside_their_goals_and_bounds_say_so(tmp_path: Path) -> N
     results.put("M", "every k, slow", Record("2026-01-01", cpu=[240], peak=[900], late=True))
     report.write(results, tmp_path)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "**4.00** ✗ (goal ≤ 3)" in page
+    assert "**4.00** ✗ (goal ≤ 2.5)" in page
     assert "**200** ✓ (goal ≤ 250)" in page
     assert "| > 240 | 900 | > 120 |" in page
     assert "- Gone: no wheel" in page
