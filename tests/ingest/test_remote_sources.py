@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pyarrow.parquet as pq
@@ -19,11 +20,14 @@ from pyarrow.fs import S3FileSystem
 from source_lists import LISTS, MRR, ROWS, by_user, mrr
 
 import recdash
+from benchmarks.workloads import FORMS, Form, Workload, make, workload
 from recdash.errors import UploadError
 from recdash.ingest import read_upload
 
 MOTO = "moto[server,s3]==5.2.5"
 SECONDS = 120
+M = "162000"
+"""Users of the benchmarks' workload M, each with a list of 100 items."""
 
 pytestmark = pytest.mark.long
 
@@ -107,3 +111,77 @@ def test_a_million_rows_of_a_query_are_those_of_the_file(tmp_path: Path) -> None
     assert of_file.equals(of_query)
     # Each user's truth is the first item of the list, so that every reciprocal rank is 1.
     assert of_file.set_index("metric").loc["mrr", "value"] == 1.0
+
+
+# ── 16 million rows ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Workload M in every form."""
+    made = tmp_path_factory.mktemp("workload")
+    make(made, M, FORMS)
+    return made
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> dict[Any, list[Any]]:
+    """The values of Parquet files with whole numbers as ids."""
+    values = values_of(workload(folder, M))
+    assert len(values) > 1000  # every metric at every k
+    return values
+
+
+def values_of(files: Workload, lists: str | None = None) -> dict[Any, list[Any]]:
+    """Returns {(metric, k): value and standard error} of the lists, or of those in another source."""
+    evaluation = recdash.evaluate({"als": lists or str(files.lists)}, str(files.truth))
+    return {(row["metric"], row["k"]): [row["value"], row["std_error"]] for row in evaluation.rows()}
+
+
+def assert_equal(got: dict[Any, list[Any]], expected: dict[Any, list[Any]]) -> None:
+    assert got.keys() == expected.keys()
+    for metric, values in expected.items():
+        assert got[metric] == pytest.approx(values, abs=1e-9, nan_ok=True), metric
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "integers"])
+def test_16_million_rows_in_another_form_have_the_same_values(
+    form: Form, folder: Path, expected: dict[Any, list[Any]]
+) -> None:
+    assert_equal(values_of(workload(folder, M, form)), expected)
+
+
+def test_16_million_rows_of_a_query_have_the_same_values(
+    folder: Path, expected: dict[Any, list[Any]]
+) -> None:
+    files = workload(folder, M)
+    query = f"sql:duckdb: SELECT user_id, item_id, score, rank FROM '{files.lists}'"  # noqa: S608 our own
+    assert_equal(values_of(files, query), expected)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_16_million_rows_of_an_object_have_the_same_values(
+    folder: Path, expected: dict[Any, list[Any]], bucket: S3FileSystem, endpoint: str
+) -> None:
+    files = workload(folder, M)
+    with bucket.open_output_stream("films/m.parquet") as to:
+        to.write(files.lists.read_bytes())
+    where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
+    assert_equal(values_of(files, f"s3://films/m.parquet{where}"), expected)
+
+
+@pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine")
+def test_16_million_rows_of_postgresql_have_the_same_values(
+    folder: Path, expected: dict[Any, list[Any]]
+) -> None:
+    files = workload(folder, M)
+    with running_server() as server:
+        with closing(psycopg.connect(server.url(), autocommit=True)) as connection:
+            connection.execute("CREATE TABLE lists (user_id int, item_id int, score float8, rank int)")
+            with (
+                workload(folder, M, "csv").lists.open("rb") as file,
+                connection.cursor().copy("COPY lists FROM STDIN CSV HEADER") as copy,
+            ):
+                while block := file.read(1 << 20):
+                    copy.write(block)
+        assert_equal(values_of(files, f"sql:{server.url()} TABLE lists"), expected)
