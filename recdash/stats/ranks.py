@@ -93,7 +93,7 @@ def _significantly_above(values: Groups, correction: Correction, level: float, b
     pairs = np.triu_indices(len(means), 1)
     equal = _surely_equal(values, bound)
     p[equal] = 1.0
-    always_significant = (1 - level) / len(pairs[0])  # under each correction
+    always_significant = (1 - level) / max(len(pairs[0]), 1)  # under each correction
     for pair, method in sparse_pairs(values.sums, values.n, bound, values.hits, ~equal).items():
         surely = isinstance(method, BoundedMean) and method.is_surely_below(always_significant)
         p[pair] = 0.0 if surely else method.p

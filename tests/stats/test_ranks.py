@@ -114,6 +114,11 @@ def test_one_user_ranks_nobody() -> None:
         rank_runs(grouped([np.array([1.0]), np.array([0.0])]))
 
 
+def test_a_single_run_has_the_first_rank() -> None:
+    ranks = rank_runs(grouped([np.array([1.0, 0.0, 0.5])]), bound=1.0)
+    assert (ranks.rank.tolist(), ranks.low.tolist(), ranks.high.tolist()) == ([1], [1], [1])
+
+
 def test_places_of_many_draws_are_those_that_scipy_gives() -> None:
     numbers = np.random.default_rng(5).integers(0, 4, (50, 6)).astype(np.float64)
     expected = scipy_stats.rankdata(numbers, method="min", axis=1)
