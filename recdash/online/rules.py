@@ -83,9 +83,10 @@ class OnlineRules:
         problems = []
         for name in AMOUNTS:
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and 0 <= value < math.inf):
-                place = f"rule '{name}'"
-                problems.append(Problem("bad-rule", place, f"it is {value!r}", "Give a number from 0."))
+            least = 1 if name == "planned_users" else 0
+            if value is not None and not (isinstance(value, int | float) and least <= value < math.inf):
+                place, fix = f"rule '{name}'", f"Give a number from {least}."
+                problems.append(Problem("bad-rule", place, f"it is {value!r}", fix))
         if self.winsorise is not None and not 0.5 <= self.winsorise < 1:
             fix = "Give a share from 0.5 to 1: 0.99 caps at the totals of the top 1 % of users."
             problems.append(Problem("bad-rule", "rule 'winsorise'", f"it is {self.winsorise:g}", fix))

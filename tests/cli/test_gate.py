@@ -119,9 +119,9 @@ def test_each_option_of_an_ab_test_is_refused_if_none_is_judged(
 
 
 def test_values_that_no_ab_test_can_have_are_refused(call: Recdash) -> None:
-    result = call(*FROM_FILES, *NEW, *RULE, *AB_TEST, "--planned-users", "-5", "--bot-clicks", "-1")
+    result = call(*FROM_FILES, *NEW, *RULE, *AB_TEST, "--planned-users", "0", "--bot-clicks", "-1")
     assert result.exit_code == 2
-    assert "rule 'planned_users': it is -5" in result.stderr
+    assert "rule 'planned_users': it is 0. Give a number from 1." in result.stderr
     assert "rule 'bot_clicks': it is -1" in result.stderr
 
 
