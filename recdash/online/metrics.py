@@ -206,7 +206,7 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
     needed = (None if metric.retention_day is not None else metric.numerator, metric.denominator)
     problems = [
         Problem("unknown-total", place, f"no total is called '{name}'", available)
-        for name in needed
+        for name in dict.fromkeys(needed)
         if name is not None and name not in totals
     ]
     problems += _wrong_derivation(metric, place)

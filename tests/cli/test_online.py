@@ -134,6 +134,7 @@ def test_a_guardrail_of_ones_own_has_its_margin(run: Recdash) -> None:
         (["--sessions", "sessions.csv", "--aggregates", "sessions.csv"], "given: sessions, aggregates"),
         (["--sessions", "sessions.csv", "--control", "kontrol"], "Did you mean 'control'?"),
         (["--sessions", "sessions.csv", "--metric", "x=plays"], "no total is called 'plays'"),
+        (["--sessions", "sessions.csv", "--metric", "x=plays/plays"], "recdash: 2 problems:"),
         (["--sessions", "sessions.csv", "--metric", "x"], "Write NAME=NUMERATOR/DENOMINATOR"),
         (["--sessions", "sessions.csv", "--metric", "x=clicks:soon"], "'soon' is not a number"),
         (["--sessions", "sessions.csv", "--split", "control"], "Write a share for each variant"),
