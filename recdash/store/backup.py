@@ -113,14 +113,24 @@ def write_backup(database: Database, artifacts: Artifacts, root: Path, target: P
 
 
 def _remove_interrupted(folder: Path) -> None:
-    """Removes what backups into a folder left that were killed more than a day ago."""
+    """Removes what backups into a folder left that were killed more than a day ago; what cannot be removed
+    stays, such as the file of another person, as the new backup does not need it to go.
+    """
     before = time.time() - KILLED_AFTER.total_seconds()
-    for left in folder.iterdir():
-        if INTERRUPTED.fullmatch(left.name) and left.lstat().st_mtime < before:
-            if left.is_dir() and not left.is_symlink():
-                shutil.rmtree(left, ignore_errors=True)
-            else:
-                left.unlink(missing_ok=True)
+    with suppress(PermissionError):  # a folder may be written to, but not listed
+        for left in folder.iterdir():
+            if INTERRUPTED.fullmatch(left.name):
+                with suppress(OSError):
+                    _remove_if_older(left, before)
+
+
+def _remove_if_older(path: Path, before: float) -> None:
+    if path.lstat().st_mtime >= before:
+        return
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _write(

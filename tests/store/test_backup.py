@@ -556,6 +556,25 @@ def test_what_a_killed_backup_left_is_removed_by_a_later_one(store: Store, tmp_p
     assert names == {f"second-{name}", f"third-{name}", ".mine.partial"}
 
 
+def test_what_another_persons_killed_backup_left_does_not_prevent_one(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "to" / ".theirs.tar.0123abcd.partial.tar"
+    left.parent.mkdir()
+    left.touch()
+    os.utime(left, (time.time() - 25 * 3600,) * 2)
+    unlink = Path.unlink
+
+    def refused(path: Path, *, missing_ok: bool = False) -> None:
+        if path == left:  # as in a folder like /tmp, where each person removes their own files alone
+            raise PermissionError(1, "Operation not permitted")
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    store.back_up(tmp_path / "to" / "mine")
+    assert {path.name for path in (tmp_path / "to").iterdir()} == {"mine", left.name}
+
+
 STEPS = ("_copy", "_keep_aside", "_sync_below", "_remove_beside", "already_restored", "_put_secret")
 
 
