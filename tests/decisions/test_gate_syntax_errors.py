@@ -18,6 +18,7 @@ YAML = [
     ("- a\n- @b", 2, "a text cannot begin with '@', in '- @b'"),
     ("- *a", 1, "a text cannot begin with '*', in '- *a'"),
     ("- >= 5", 1, "a text cannot begin with '>' or '|', in '- >= 5'"),
+    ("- > 5", 1, "a text cannot begin with '>' or '|', in '- > 5'"),
     ("rules:\n  - a\n - b", 3, "it does not continue the lines above, in '- b'"),
     ("rules:\nlink b", 2, "it is neither 'key: value' nor an item of a list, in 'link b'"),
     ("a: b\n---\nc: d", 2, "a second document begins here, in '---'"),

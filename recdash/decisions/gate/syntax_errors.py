@@ -39,7 +39,7 @@ YAML_CAUSES = (
     Cause(r"found character '(.)'", "a text cannot begin with '{}'", IN_QUOTES),
     Cause(r"undefined alias", "a text cannot begin with '*'", IN_QUOTES),
     Cause(
-        r"chomping or indentation",
+        r"chomping or indentation|comment or a line break",
         "a text cannot begin with '>' or '|'",
         "Begin a rule with its metric, without quotes.",
     ),
