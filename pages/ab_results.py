@@ -28,7 +28,7 @@ if not tests:
         interleaving.show_alone(view, interleaved)
     else:
         page.no_test()
-    plan.before_tests(view)
+    plan.to_come(view)
     state.stop()
 
 title = st.container()
@@ -51,3 +51,4 @@ chance_to_win.show(view, ab_test)
 interleaving.show(view, interleaved)
 metric.show(ab_test)
 settings.show(view, ab_test)
+plan.to_come(view)

@@ -18,6 +18,7 @@ from app_pages import (
     link,
     lists,
     markup,
+    opened,
     passed,
     press,
     put,
@@ -568,8 +569,7 @@ def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Wor
     store(workspace, {"popular": lists(9), "als": lists(2)})
     app = shown()
     assert "No A/B test yet" in said(app)
-    buttons = ["Upload an A/B test", "Load the demo", "Store plan"]
-    assert [button.label for button in app.button] == buttons
+    assert [button.label for button in app.button] == ["Upload an A/B test", "Load the demo"]
     headline = "Ship ALS v3, but the guardrail sessions per user is inconclusive; roll back Two-tower 2026-10"
     assert headline in said(press(app, "Load the demo"))
 
@@ -817,7 +817,7 @@ def test_a_test_without_a_plan_shows_none(shown: Open, won_and_lost: OnlineTest)
 
 def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown: Open) -> None:
     experiment = workspace.experiments.create("Shop")
-    app = passed(shown(e=experiment.id))
+    app = opened(passed(shown(e=experiment.id)), f"plan-{experiment.id}")
     form = f"plan-new-{experiment.id}"
     app.text_input(key=f"{form}-primary").set_value("orders")
     app.text_input(key=f"{form}-guardrails").set_value("visits=2%")
@@ -831,11 +831,30 @@ def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown
     assert "400 users, control and variant together" in page
 
 
+def test_a_plan_for_the_next_test_is_shown_beside_the_results_until_it_has_one(
+    workspace: Workspace, shown: Open
+) -> None:
+    march = added(workspace, sessions({"control": 100, "new": 100}))
+    app = passed(shown(e=march.experiment, t=march.id))
+    assert "Planned A/B tests" not in said(app)
+    assert "Plan an A/B test" in [box.label for box in app.expander]
+    plan = AnalysisPlan(primary="session_watch_time", users=400, days=14, test="April")
+    workspace.plans.add(march.experiment, plan)
+    app = passed(shown(e=march.experiment, t=march.id))
+    assert "Planned A/B tests" in said(app)
+    assert "April: session_watch_time" in [box.label for box in app.expander]
+    april = workspace.online_tests.add(
+        march.experiment, "April", {"sessions": sessions({"control": 90, "new": 90})}
+    )
+    assert "Planned A/B tests" not in said(passed(shown(e=april.experiment, t=april.id)))
+
+
 def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown: Open) -> None:
     earlier = added(workspace, sessions({"control": 100, "new": 100}))
     baseline = workspace.plans.baselines(earlier.id).of("session_watch_time")
     experiment = workspace.experiments.create("Shop")
-    app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
+    app = opened(passed(shown(e=experiment.id)), f"plan-{experiment.id}")
+    form = f"plan-new-{experiment.id}"
     app.selectbox(key=f"{form}-kind").select("stored").run()
     app.selectbox(key=f"{form}-metric-{earlier.id}").select("session_watch_time").run()
     said_of_it = f"Control (control, 200 users): mean {numbers.three(baseline.mean)}"
@@ -862,7 +881,8 @@ def with_file(workspace: Workspace, shown: Open, table: pd.DataFrame) -> tuple[A
     experiment.
     """
     experiment = workspace.experiments.create("Shop")
-    app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
+    app = opened(passed(shown(e=experiment.id)), f"plan-{experiment.id}")
+    form = f"plan-new-{experiment.id}"
     passed(app.selectbox(key=f"{form}-kind").select("file").run())
     put(app, f"{form}-file", "earlier.csv", table.to_csv(index=False).encode())
     return passed(app.run()), form, experiment.id
@@ -937,7 +957,8 @@ def test_a_metric_of_a_file_without_a_sample_size_is_told(workspace: Workspace, 
 
 def test_a_wrong_plan_is_told_at_its_form(workspace: Workspace, shown: Open) -> None:
     experiment = workspace.experiments.create("Shop")
-    app = press(passed(shown(e=experiment.id)), "Store plan")
+    app = opened(passed(shown(e=experiment.id)), f"plan-{experiment.id}")
+    app = press(app, "Store plan")
     assert any("no primary metric" in error.value for error in app.error)
 
 
@@ -1001,11 +1022,11 @@ def test_a_test_of_a_shop_has_no_word_of_watching(workspace: Workspace, shown: O
 
 def visitors(n_new: int) -> bytes:
     """Of 200 users each, 100 of control and so many of new opened the page."""
-    opened = {"control": 100, "new": n_new}
+    of_variant = {"control": 100, "new": n_new}
     rows = "".join(
-        f"{variant}{user},{variant},{int(user < opened[variant])},{user % 5}\n"
+        f"{variant}{user},{variant},{int(user < of_variant[variant])},{user % 5}\n"
         for user in range(200)
-        for variant in opened
+        for variant in of_variant
     )
     return f"user_id,variant,opened,spend\n{rows}".encode()
 

@@ -117,6 +117,14 @@ def plan_of_test(store: Store, test: OnlineTest, moment: datetime | None = None)
     return PlanOfTest(history, len(earlier) + 1, min([*earlier, test.created]))
 
 
+def ids_with_test(store: Store, experiment_id: str) -> set[str]:
+    """Returns the ids of the plans that a stored A/B test of the experiment has."""
+    plans = histories(store.journal.of_experiment(experiment_id))
+    tests = store.online_tests.of_experiment(experiment_id, archived=True)
+    of_tests = (plan_for(test, plans) for test in tests if not test.is_interleaved)
+    return {plan.id for plan in of_tests if plan is not None}
+
+
 def planned_users(store: Store, test: OnlineTest, sample: SampleSummary | None) -> int | None:
     """Returns the sample size that the plan of a test gives; None without one that was made before the data.
 

@@ -61,12 +61,12 @@ def changes(history: PlanHistory) -> list[str]:
     return lines
 
 
-# ── before there is a test ───────────────────────────────────────────────────────────────────
+# ── tests to come ────────────────────────────────────────────────────────────────────────────
 
 
-def before_tests(view: View) -> None:
-    """Draws the plans of an experiment without A/B tests, and for editors the form of a new plan."""
-    plans = state.workspace().plans.all(view.experiment.id)
+def to_come(view: View) -> None:
+    """Draws the plans that no A/B test of the experiment has yet, and for editors the form of a new plan."""
+    plans = state.workspace().plans.without_test(view.experiment.id)
     may_write = state.workspace().person.may("editor")
     if plans:
         explained = links.explained(view, *GUIDE)
@@ -74,8 +74,10 @@ def before_tests(view: View) -> None:
         for history in plans:
             _show_one(view, history, may_write=may_write)
     if may_write:
-        with st.expander("Plan an A/B test"):
-            plan_form.add(view)
+        box = widgets.opened("Plan an A/B test", f"plan-{view.experiment.id}")
+        if box is not None:
+            with box:
+                plan_form.add(view)
 
 
 def _show_one(view: View, history: PlanHistory, *, may_write: bool) -> None:
