@@ -144,11 +144,11 @@ def test_a_source_that_fails_stores_nothing(running: Running, truth: Path) -> No
 
 
 def test_a_file_is_either_an_upload_or_a_source(running: Running) -> None:
-    for file in ({}, {"upload": "0" * 32, "source": LISTS}):
+    for file, has in (({}, "neither of"), ({"upload": "0" * 32, "source": LISTS}, "both")):
         body = {"experiment": "nightly", "files": [file]}
         answer = running.api.ask("/additions", "editor", "POST", body=body)
         assert answer.status == 422
-        assert "either an upload or a source" in answer.text
+        assert has in answer.text
 
 
 def test_push_names_a_source(running: Running, truth: Path, run: Recdash) -> None:

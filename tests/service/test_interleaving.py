@@ -206,7 +206,7 @@ def test_an_interleaving_test_is_no_ab_test(workspace: Workspace, films: str) ->
         lambda: workspace.agreement.best_metric(test.id, "requests"),
         lambda: workspace.plans.of_test(test.id),
         lambda: workspace.plans.check(test.id),
-        lambda: workspace.plans.baseline(test.id, "requests"),
+        lambda: workspace.plans.baselines(test.id),
     ]
     for ask in asked:
         with pytest.raises(NotFound, match="'May' is an interleaving test, not an A/B test"):

@@ -151,7 +151,7 @@ def test_each_template_is_read_as_it_stands(kind: str) -> None:
 
 def test_every_format_of_the_docs_has_its_template(root: Path) -> None:
     page = (root / "docs" / "formats.md").read_text()
-    rows = page[page.index("| what |") :].partition("\n\n")[0].splitlines()[2:]
+    rows = page[page.index("| table |") :].partition("\n\n")[0].splitlines()[2:]
     told = {row.split("|")[1].strip() for row in rows}
     assert told == set(FORMATS)
     assert {kind for kinds in FORMATS.values() for kind in kinds} | {"policy"} == set(TEMPLATES)

@@ -25,7 +25,7 @@ CLOSE_QUOTE = "the quotes of a text that begins here are not closed"
 class Cause:
     """What a parser says of an error, as a pattern; what that means, and how to correct the line."""
 
-    pattern: str
+    pattern: re.Pattern[str]
     meaning: str
     fix: str
     where_it_began: bool = False
@@ -33,53 +33,92 @@ class Cause:
 
 
 YAML_CAUSES = (
-    Cause(r"unexpected end of stream", CLOSE_QUOTE, "Close the quotes.", where_it_began=True),
-    Cause(r"<stream end>", "a bracket that opens here is not closed", "Close it.", where_it_began=True),
-    Cause(r"character '\\t'", "a tab stands where YAML takes blanks", "Write blanks in place of the tab."),
-    Cause(r"found character '(.)'", "a text cannot begin with '{}'", IN_QUOTES),
-    Cause(r"undefined alias", "a text cannot begin with '*'", IN_QUOTES),
+    Cause(re.compile(r"unexpected end of stream"), CLOSE_QUOTE, "Close the quotes.", where_it_began=True),
     Cause(
-        r"chomping or indentation|comment or a line break",
+        re.compile(r"<stream end>"),
+        "a bracket that opens here is not closed",
+        "Close it.",
+        where_it_began=True,
+    ),
+    Cause(
+        re.compile(r"character '\\t'"),
+        "a tab stands where YAML takes blanks",
+        "Write blanks in place of the tab.",
+    ),
+    Cause(re.compile(r"found character '(.)'"), "a text cannot begin with '{}'", IN_QUOTES),
+    Cause(re.compile(r"undefined alias"), "a text cannot begin with '*'", IN_QUOTES),
+    Cause(
+        re.compile(r"chomping or indentation|comment or a line break"),
         "a text cannot begin with '>' or '|'",
         "Begin a rule with its metric, without quotes.",
     ),
     Cause(
-        r"mapping values are not allowed",
+        re.compile(r"mapping values are not allowed"),
         "': ' stands where no key can be",
         "Put a text that has ': ' in quotes, and begin keys in the same column.",
     ),
     Cause(
-        r"could not find expected ':'",
+        re.compile(r"could not find expected ':'"),
         "it is neither 'key: value' nor an item of a list",
         "Write '- ' before a rule, and ': ' after a key.",
         where_it_began=True,
     ),
-    Cause(r"escape character", "a backslash stands in double quotes", "Use single quotes."),
-    Cause(r"another document", "a second document begins here", "Keep one, without '---' between two."),
-    Cause(r"sequence entries", "a list begins behind a key", "Begin the list on the next line."),
+    Cause(re.compile(r"escape character"), "a backslash stands in double quotes", "Use single quotes."),
     Cause(
-        r"<block end>",
+        re.compile(r"another document"),
+        "a second document begins here",
+        "Keep one, without '---' between two.",
+    ),
+    Cause(re.compile(r"sequence entries"), "a list begins behind a key", "Begin the list on the next line."),
+    Cause(
+        re.compile(r"<block end>"),
         "it does not continue the lines above",
         "Begin all rules in the same column, and all keys in another one; quote a text as a whole.",
     ),
-    Cause(r"unhashable|complex key", "a list or a mapping stands in place of a key", "Write a text."),
-    Cause(r"not allowed", "it has a control character", "Remove the character."),
+    Cause(
+        re.compile(r"unhashable|complex key"), "a list or a mapping stands in place of a key", "Write a text."
+    ),
+    Cause(re.compile(r"not allowed"), "it has a control character", "Remove the character."),
 )
 TOML_CAUSES = (
     Cause(
-        r"Invalid value",
+        re.compile(r"Invalid value"),
         "no value of TOML follows '=', '[' or ','",
         "Put a text in quotes, and close the list.",
     ),
-    Cause(r"Expected '='|Invalid statement|initial character", "it is not key = value", "Write key = value."),
-    Cause(r"overwrite|Duplicate", "it gives a key a second value", "Keep one of the two."),
-    Cause(r"Cannot (?:declare|mutate)", "it begins a table a second time", "Join the two tables."),
-    Cause(r"table declaration|array declaration", "the name of a table has no closing bracket", "Add it."),
-    Cause(r"Unclosed|inline table", "a bracket is not closed, or a comma is missing", "Add what is missing."),
-    Cause(r"Unterminated|character '\\n'|Expected \"", "the quotes of a text are not closed", "Close them."),
-    Cause(r"Unescaped|escape|Escaped", "a backslash stands in double quotes", "Use single quotes."),
-    Cause(r"Expected newline", "more follows after the value", "Begin a new line, or quote the whole text."),
-    Cause(r"character", "it has a control character", "Remove the character."),
+    Cause(
+        re.compile(r"Expected '='|Invalid statement|initial character"),
+        "it is not key = value",
+        "Write key = value.",
+    ),
+    Cause(re.compile(r"overwrite|Duplicate"), "it gives a key a second value", "Keep one of the two."),
+    Cause(
+        re.compile(r"Cannot (?:declare|mutate)"), "it begins a table a second time", "Join the two tables."
+    ),
+    Cause(
+        re.compile(r"table declaration|array declaration"),
+        "the name of a table has no closing bracket",
+        "Add it.",
+    ),
+    Cause(
+        re.compile(r"Unclosed|inline table"),
+        "a bracket is not closed, or a comma is missing",
+        "Add what is missing.",
+    ),
+    Cause(
+        re.compile(r"Unterminated|character '\\n'|Expected \""),
+        "the quotes of a text are not closed",
+        "Close them.",
+    ),
+    Cause(
+        re.compile(r"Unescaped|escape|Escaped"), "a backslash stands in double quotes", "Use single quotes."
+    ),
+    Cause(
+        re.compile(r"Expected newline"),
+        "more follows after the value",
+        "Begin a new line, or quote the whole text.",
+    ),
+    Cause(re.compile(r"character"), "it has a control character", "Remove the character."),
 )
 
 
@@ -108,7 +147,7 @@ def toml_problem(file: str, text: str, error: TOMLDecodeError) -> Problem:
 
 
 def _cause(causes: Sequence[Cause], said: str) -> Cause | None:
-    return next((cause for cause in causes if re.search(cause.pattern, said)), None)
+    return next((cause for cause in causes if cause.pattern.search(said)), None)
 
 
 def _problem(
@@ -121,6 +160,6 @@ def _problem(
     quoted = quoted if len(quoted) <= SHOWN else f"{quoted[: SHOWN - 1]}…"
     meaning, fix = f"the line is not {language}", "Correct the line."
     if cause is not None:
-        meaning = cause.meaning.format(*re.findall(cause.pattern, said)[:1])
+        meaning = cause.meaning.format(*cause.pattern.findall(said)[:1])
         fix = cause.fix
     return Problem(CODE, f"{file}, line {index + 1}", f"{meaning}, in '{quoted}'", fix)
