@@ -28,7 +28,7 @@ if not tests:
         interleaving.show_alone(view, interleaved)
     else:
         page.no_test()
-    plan.to_come(view)
+    plan.before_tests(view)
     state.stop()
 
 title = st.container()
@@ -50,5 +50,5 @@ widgets.table_behind(page.tidy(ab_test), "ab-results")
 chance_to_win.show(view, ab_test)
 interleaving.show(view, interleaved)
 metric.show(ab_test)
-settings.show(view, ab_test)
 plan.to_come(view)
+settings.show(view, ab_test)

@@ -65,19 +65,23 @@ def changes(history: PlanHistory) -> list[str]:
 
 
 def to_come(view: View) -> None:
-    """Draws the plans that no A/B test of the experiment has yet, and for editors the form of a new plan."""
+    """Draws the plans that no A/B test of the experiment has yet."""
     plans = state.workspace().plans.without_test(view.experiment.id)
+    if not plans:
+        return
     may_write = state.workspace().person.may("editor")
-    if plans:
-        explained = links.explained(view, *GUIDE)
-        widgets.section("Planned A/B tests", "Results compare each test with its plan.", explained)
-        for history in plans:
-            _show_one(view, history, may_write=may_write)
-    if may_write:
-        box = widgets.opened("Plan an A/B test", f"plan-{view.experiment.id}")
-        if box is not None:
-            with box:
-                plan_form.add(view)
+    explained = links.explained(view, *GUIDE)
+    widgets.section("Planned A/B tests", "Results compare each test with its plan.", explained)
+    for history in plans:
+        _show_one(view, history, may_write=may_write)
+
+
+def before_tests(view: View) -> None:
+    """Draws the plans of an experiment without A/B tests, and for editors the form of a new plan."""
+    to_come(view)
+    if state.workspace().person.may("editor"):
+        with st.expander("Plan an A/B test"):
+            plan_form.add(view)
 
 
 def _show_one(view: View, history: PlanHistory, *, may_write: bool) -> None:
