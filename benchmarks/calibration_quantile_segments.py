@@ -6,7 +6,7 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration_page import options, table, write_section
-from benchmarks.calibration_quantiles import LEAST_COMPARED, LEVEL, QUANTILES, SPLITS, Situation, side
+from benchmarks.calibration_quantiles import LEAST_COMPARED, LEVEL, SPLITS, Situation, side, situations
 from benchmarks.calibration_small_tests import users_with
 from recdash.online.analysis.judgement import family
 from recdash.online.analysis.quantile_groups import by_cell
@@ -43,14 +43,6 @@ One row has .061, within its error of .007: of 12,000 tests with other seeds, .0
 """
 COLUMNS = ("users", "split", "rows", "quantile", "segment", "called", "withheld", "any", "tries")
 TEXTS = {"split", "rows", "segment"}
-
-
-def situations(largest: int = USERS[-1]) -> Iterator[Situation]:
-    for users in (size for size in USERS if size <= largest):
-        for split in SPLITS:
-            for sessions in (False, True):
-                for quantile in QUANTILES:
-                    yield Situation(users, split, sessions, quantile)
 
 
 def users_of(rng: np.random.Generator, situation: Situation) -> OnlineUsers:
@@ -102,7 +94,7 @@ def _line(situation: Situation, segment: str, p: Sequence[float | None], n_any: 
 def main() -> None:
     asked = options("calibration_quantile_segments", __doc__, 4_000, USERS[-1]).parse_args()
     with ProcessPoolExecutor(asked.processes) as pool:
-        parts = list(pool.map(partial(lines, asked.tries), situations(asked.largest)))
+        parts = list(pool.map(partial(lines, asked.tries), situations(asked.largest, USERS)))
     rows = [row for part in parts for row in part]
     write_section(TITLE, TEXT.format(table=table(COLUMNS, rows, TEXTS)), asked.output)
 

@@ -5,7 +5,7 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -45,8 +45,9 @@ class Situation:
     quantile: float
 
 
-def situations(largest: int = USERS[-1]) -> Iterator[Situation]:
-    for users in (size for size in USERS if size <= largest):
+def situations(largest: int = USERS[-1], sizes: Sequence[int] = USERS) -> Iterator[Situation]:
+    """Yields each situation of these numbers of users, up to the largest."""
+    for users in (size for size in sizes if size <= largest):
         for split in SPLITS:
             for sessions in (False, True):
                 for quantile in QUANTILES:

@@ -13,12 +13,12 @@ from benchmarks.calibration_quantile_segments import (
     PART,
     SEGMENTS,
     TITLE,
+    USERS,
     metric_of,
     p_values,
-    situations,
     users_of,
 )
-from benchmarks.calibration_quantiles import Situation
+from benchmarks.calibration_quantiles import Situation, situations
 from recdash.online.analysis.segments import by_segment
 
 
@@ -33,7 +33,7 @@ def test_no_row_of_the_page_is_outside_its_limits() -> None:
     text = section(PAGE.read_text(encoding="utf-8"), TITLE)
     lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
     rows = [dict(zip(COLUMNS, line, strict=True)) for line in lines]
-    assert len(rows) == len(SEGMENTS) * len(list(situations()))
+    assert len(rows) == len(SEGMENTS) * len(list(situations(sizes=USERS)))
     answered = [row for row in rows if row["called"] != "–"]
     assert {(row["users"], row["split"], row["segment"]) for row in answered} == {
         (users, split, segment)
