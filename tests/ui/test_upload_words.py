@@ -290,11 +290,19 @@ def test_a_threshold_is_told_by_what_it_changes() -> None:
     assert words.relevance_effect(replace(relevance, kept_rows=1000)) == "All 1,000 rows count as relevant."
 
 
+def test_a_threshold_counts_of_all_rows_of_the_file() -> None:
+    """Of 343 rows, 266 have a value above 0, and 157 reach the threshold."""
+    relevance = RelevancePlan("rating", "-1 to 10", 7.0, 7.0, "", 266, 157, 40, 38, rows_of_zero=77)
+    assert words.relevance_effect(relevance).startswith("Counts 157 of 343 rows as relevant;")
+
+
 def test_rows_of_zero_are_told_apart_from_those_that_count() -> None:
     relevance = RelevancePlan("grade", "0 to 3", None, None, "", 4837, 4837, 90, 90, rows_of_zero=2566)
-    assert words.relevance_effect(relevance) == "4,837 of 7,403 rows count as relevant, those of 0 do not."
+    assert words.relevance_effect(relevance) == (
+        "4,837 of 7,403 rows count as relevant, those of 0 or less do not."
+    )
     assert words.gain_of_grades(relevance).endswith(
-        "choose “every row is relevant” under Advanced. This also counts the 2,566 rows of 0."
+        "choose “every row is relevant” under Advanced. Then the 2,566 rows of 0 or less count too."
     )
 
 

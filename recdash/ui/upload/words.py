@@ -281,14 +281,12 @@ def _runs_in_words(plan: IntakePlan, baseline: str) -> list[str]:
 
 def relevance_effect(relevance: RelevancePlan) -> str:
     """Returns a sentence on how many rows and users of the test set the threshold keeps."""
+    all_rows = many(relevance.rows + relevance.rows_of_zero, "row")
     if relevance.kept_rows == relevance.rows and relevance.rows_of_zero:
-        n_all = relevance.rows + relevance.rows_of_zero
-        return (
-            f"{numbers.count(relevance.rows)} of {many(n_all, 'row')} count as relevant, those of 0 do not."
-        )
+        return f"{numbers.count(relevance.rows)} of {all_rows} count as relevant, those of 0 or less do not."
     if relevance.kept_rows == relevance.rows:
-        return f"All {many(relevance.rows, 'row')} count as relevant."
-    rows = f"{numbers.count(relevance.kept_rows)} of {many(relevance.rows, 'row')}"
+        return f"All {all_rows} count as relevant."
+    rows = f"{numbers.count(relevance.kept_rows)} of {all_rows}"
     users = f"{numbers.count(relevance.kept_users)} of {many(relevance.users, 'user')}"
     return f"Counts {rows} as relevant; {users} have at least one."
 
@@ -297,7 +295,7 @@ def gain_of_grades(relevance: RelevancePlan) -> str:
     """Returns what the values of the test set do in nDCG, and how to count all rows alike."""
     example = "" if relevance.threshold else ": a 2 counts twice as much as a 1"
     of_zero = many(relevance.rows_of_zero, "row")
-    also = f" This also counts the {of_zero} of 0." if relevance.rows_of_zero else ""
+    also = f" Then the {of_zero} of 0 or less count too." if relevance.rows_of_zero else ""
     return (
         f"nDCG weights relevant rows by {relevance.column}{example}. To count all rows alike, choose "
         f"“every row is relevant” under Advanced.{also}"
