@@ -12,12 +12,12 @@ from interleaved_tables import team_draft
 
 import recdash
 from recdash.formatting.tables import Interval, Number, RunName, Table, shown
+from recdash.online.interleaving.wording import MOST_DAYS
 from recdash.report.document import Document, Paragraph, Section
 from recdash.report.formats.registry import FORMS
 from recdash.report.reports import Reports
 from recdash.report.reproduce.recompute import changed_settings
 from recdash.report.reproduce.reproduce import reproduction
-from recdash.report.sections.interleaving import MOST_DAYS
 from recdash.service import Workspace
 
 USERS = [f"u{number:04d}" for number in range(60)]

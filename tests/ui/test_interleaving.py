@@ -58,6 +58,19 @@ def test_a_test_with_attributes_and_times_has_tables_by_segment_and_day(
     assert "Preference for als by day (daily)" in titles
 
 
+def test_segments_and_days_are_tables_in_words_as_in_reports(
+    workspace: Workspace, runs: dict[str, str], shown: Open
+) -> None:
+    frame = team_draft(lean=0.5, device="tv", timestamp="2026-03-01T09:00:00Z")
+    add_interleaving(workspace, runs, frame)
+    text = plain(said(passed(shown())))
+    assert "By device" in text
+    assert "corrected over the segments of device (Benjamini–Hochberg)" in text
+    assert "By day" in text
+    assert "1 March 2026" in text
+    assert "Each day alone, not corrected over the days." in text
+
+
 def test_an_interleaving_test_alone_is_the_page(
     workspace: Workspace, runs: dict[str, str], shown: Open
 ) -> None:

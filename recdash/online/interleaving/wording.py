@@ -22,6 +22,8 @@ METHODS: Mapping[Method, str] = {
     "credits": "credits given in the table",
 }
 """Method → how credits were assigned."""
+MOST_DAYS = 31
+"""The most days that a table shows."""
 UNKNOWN = "(unknown)"
 """The segment of requests without a value."""
 
@@ -128,6 +130,15 @@ def day_note(n_days: int) -> str:
     if by_chance < 1:
         return note
     return f"{note} Of {n_days} days, about {by_chance:.0f} would exclude 50 % by chance."
+
+
+def latest_days(results: InterleavingResults) -> tuple[list[list[Cell]], str]:
+    """Returns the rows of the last ``MOST_DAYS`` days, and how their table is to be read."""
+    rows = day_rows(results)
+    note = day_note(len(rows))
+    if len(rows) > MOST_DAYS:
+        note = f"The last {MOST_DAYS} of {len(rows)} days. {note}"
+    return rows[-MOST_DAYS:], note
 
 
 def _in_percent(values: Sequence[float | None], why: str) -> list[Number]:

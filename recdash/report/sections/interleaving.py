@@ -90,11 +90,8 @@ def _parts_of_requests(test: OnlineTest, results: InterleavingResults, b: str) -
         columns = wording.segment_columns(attribute, b)
         yield Table(f"{about} {attribute}", columns, rows, wording.segment_note(attribute))
     if labels.day is not None:
-        rows = tuple(map(tuple, wording.day_rows(results)))
-        note, shown = wording.day_note(len(rows)), rows[-MOST_DAYS:]
-        if len(rows) > MOST_DAYS:
-            note = f"The last {MOST_DAYS} of {len(rows)} days. {note}"
-        yield Table(f"{about} day", wording.day_columns(b), shown, note)
+        days, note = wording.latest_days(results)
+        yield Table(f"{about} day", wording.day_columns(b), tuple(map(tuple, days)), note)
 
 
 def _pairs(context: ReportContext) -> dict[str, InterleavedPair]:

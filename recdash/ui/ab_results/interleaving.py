@@ -12,7 +12,7 @@ from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import markdown
 from recdash.formatting.result_table import ResultTable
-from recdash.formatting.tables import Cell, Number, number_columns, text_columns
+from recdash.formatting.tables import Cell, Column, Number, number_columns, text_columns
 from recdash.formatting.wording import many
 from recdash.online.interleaving import wording
 from recdash.online.interleaving.power import Sensitivity
@@ -89,6 +89,7 @@ def _show(test: InterleavingTest, number: int) -> None:
     columns, rows = wording.measure_columns(test.b), wording.measure_rows(test.results)
     st.html(widgets.stacked_table_html(columns, rows, label=f"Preference in {test.test.name}"))
     widgets.note(wording.reading(test.results, test.b))
+    _parts_of_requests(test)
     if not test.test.links:
         _link(test.test)
     if test.lifts:
@@ -117,6 +118,26 @@ def parts(results: InterleavingResults) -> dict[str, ResultTable]:
     labels = results.requests.labels
     tables = {"segments": results.segments()} if labels.segments else {}
     return tables if labels.day is None else {**tables, "days": results.days("daily")}
+
+
+def _parts_of_requests(test: InterleavingTest) -> None:
+    """Draws a table of the preference in the segments of each attribute, and one of days, where the upload
+    has them.
+    """
+    results, labels = test.results, test.results.requests.labels
+    for attribute in sorted(labels.segments):
+        columns, rows = wording.segment_columns(attribute, test.b), wording.segment_rows(results, attribute)
+        _part(f"By {attribute}", test, columns, rows, wording.segment_note(attribute))
+    if labels.day is not None:
+        days, note = wording.latest_days(results)
+        _part("By day", test, wording.day_columns(test.b), days, note)
+
+
+def _part(
+    title: str, test: InterleavingTest, columns: Sequence[Column], rows: list[list[Cell]], note: str
+) -> None:
+    widgets.section(title, note)
+    st.html(widgets.stacked_table_html(columns, rows, label=f"{title}: preference in {test.test.name}"))
 
 
 def _link(test: OnlineTest) -> None:
