@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, markup, opened, press, said, turn_to
+from app_pages import Open, at_once, link, markup, opened, press, said, turn_to
 from shop_tests import USERS, orders_of, shop_test
 from streamlit.testing.v1 import AppTest
 
@@ -34,6 +34,15 @@ def test_the_decision_says_what_is_unknown(open_page: Open) -> None:
     text = said(open_page())
     assert "▲ Ship: new . Wins orders." in text
     assert "The dates are unknown, and so are full weeks and whether the lift lasts." in text
+
+
+def test_the_address_names_the_experiment_so_that_a_newer_one_does_not_replace_it(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    params = link(open_page("ab_results"))
+    assert params["e"] == shop.experiment
+    workspace.experiments.create("newer")
+    assert "Ship new" in said(open_page("ab_results", **params))
 
 
 @pytest.mark.usefixtures("shop")

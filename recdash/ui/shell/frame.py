@@ -56,7 +56,7 @@ def show(
     damage = state.workspace().damaged(experiment.id)
     state.below_title(lambda: widgets.damaged(damage))
     if view is None:
-        state.choose(e=experiment.id)
+        _write_experiment(experiment)
     if view is None and without_runs:
         return state.view_without_runs(experiment)
     if view is None:
@@ -257,12 +257,18 @@ def _choose_candidates(view: View) -> None:
 
 def _write(view: View) -> None:
     """Writes the view to the URL."""
-    state.choose(e=view.experiment.id)  # so that a newer experiment does not replace this one
+    _write_experiment(view.experiment)
     written = links.of_view(view)
     for name, value in written.items():
         state.write(name, value)
     for name in set(links.PART).difference(written).intersection(st.query_params):
         state.write(name, None)
+
+
+def _write_experiment(experiment: Experiment) -> None:
+    """Writes the experiment to the URL, so that a newer one does not replace it."""
+    state.choose(e=experiment.id)
+    state.write("e", experiment.id)
 
 
 def no_runs(experiment: Experiment) -> None:
