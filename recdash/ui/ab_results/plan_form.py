@@ -77,7 +77,8 @@ def change(view: View, history: PlanHistory) -> None:
     form = f"plan-{history.id}-{len(history.versions)}"
     st.markdown(
         "**Change the plan.** Each change is kept with its reason, and results name those that were made "
-        "late."
+        "late. Users and days are not computed again: after a change of the effect, the power or the split, "
+        "change them too."
     )
     with st.form(form, border=False):
         texts = _fields(form, history.current.plan, has_size=True)
