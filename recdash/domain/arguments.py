@@ -27,7 +27,7 @@ def check_type(name: str, value: Any, kind: type | tuple[type, ...], fix: str) -
 
 def check_number(name: str, value: object, fix: str) -> None:
     """Raises InputError for an argument that is no finite number; ``fix`` says what to give."""
-    if not isinstance(value, Real) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise wrong_type(name, value, fix)
 
 

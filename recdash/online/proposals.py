@@ -12,6 +12,7 @@ from recdash.errors import InputError, Problem
 from recdash.formatting.wording import capital, listed
 from recdash.ingest.attributes import ROW_NUMBERS
 from recdash.online.metrics import METRICS, Direction, MetricRole, OnlineMetric
+from recdash.online.plan import AnalysisPlan
 from recdash.online.users import OnlineUsers
 
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
@@ -55,6 +56,7 @@ class MetricChoices:
     adjusted (CUPED); such a column is no metric. ``purposes`` are those of metrics that are for something
     other than proposed. ``from_library`` are the metrics of the library by which the test is counted; None:
     all that its columns allow. ``quantiles`` map columns to the quantile of them (.95) that is a metric, too.
+    ``plan`` is the test's analysis plan: what is not chosen here is as planned there.
     """
 
     goals: tuple[str, ...] = ()
@@ -63,6 +65,7 @@ class MetricChoices:
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
     from_library: tuple[str, ...] | None = None
     quantiles: Mapping[str, float] = field(default_factory=dict)
+    plan: AnalysisPlan | None = None
 
     def of_library(self, library: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
         """Returns the metrics of the library, and the quantiles, by which the test is counted if its columns
@@ -82,12 +85,15 @@ class MetricChoices:
         """
         by_name = {metric.name: metric for metric in (*available, *own)}
         self._check(by_name, columns)
+        primary, margins = self._primary(by_name), self._planned_margins(by_name)
         chosen = {}
         for name, metric in by_name.items():
             changed = with_purpose(metric, self.purposes.get(name))
-            changed = replace(changed, is_primary=name == self.primary) if self.primary else changed
-            if self.goals or name == self.primary:
-                is_goal = name in (*self.goals, self.primary)
+            if name in margins:
+                changed = replace(changed, role="guardrail", margin=margins[name])
+            changed = replace(changed, is_primary=name == primary) if primary else changed
+            if self.goals or name == primary:
+                is_goal = name in (*self.goals, primary)
                 if is_goal:
                     changed = replace(changed, role="goal", margin=None)
                 elif self.goals and changed.role == "goal":
@@ -97,6 +103,18 @@ class MetricChoices:
             chosen[name] = changed
         names = {metric.name for metric in own}
         return tuple(metric for name, metric in chosen.items() if name in names or metric != by_name[name])
+
+    def _primary(self, metrics: Collection[str]) -> str | None:
+        """Returns the primary metric: the chosen one, else the planned one if the test has it."""
+        planned = self.plan.primary if self.plan else None
+        return self.primary or (planned if planned in metrics else None)
+
+    def _planned_margins(self, metrics: Collection[str]) -> dict[str, float]:
+        """Returns {metric: margin} of the planned guardrails that are for nothing else by choice."""
+        others = {name for name, purpose in self.purposes.items() if purpose.role != "guardrail"}
+        others |= {*self.goals, self._primary(metrics) or ""}
+        planned = self.plan.guardrails if self.plan else {}
+        return {name: margin for name, margin in planned.items() if name in metrics and name not in others}
 
     def _check(self, metrics: Collection[str], columns: Collection[str]) -> None:
         named = [("goals", name) for name in self.goals] + [("covariates", name) for name in self.covariates]

@@ -94,7 +94,7 @@ def test_a_number_is_no_name_of_a_variant() -> None:
     assert analysed(control="0").control == "0"
 
 
-@pytest.mark.parametrize("effect", ["2%", float("nan"), [0.02]])
+@pytest.mark.parametrize("effect", ["2%", float("nan"), [0.02], True])
 def test_an_effect_that_is_no_number_is_refused(effect: Any) -> None:
     with pytest.raises(InputError, match=r"effect: .* Give a share, such as 0\.02"):
         analysed().power(effect)

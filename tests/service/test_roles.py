@@ -117,7 +117,7 @@ BETWEEN_SERVICES = [
     "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
     "interleaving.recounted", "interleaving.results_of", "journal.add",
     "journal.writing", "journal.written", "online_analysis.measured", "online_tests.count_again",
-    "online_tests.users", "online_tests.aggregate_table", "online_tests.recounted",
+    "online_tests.planned", "online_tests.users", "online_tests.aggregate_table", "online_tests.recounted",
     "online_tests.results_of", "overlap.found", "reports.headline", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
 ]  # fmt: skip

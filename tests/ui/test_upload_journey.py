@@ -19,6 +19,7 @@ from streamlit.testing.v1 import AppTest
 from recdash.domain.records import OnlineTest, Run
 from recdash.ingest import open_upload, reader
 from recdash.online import OnlineMetric
+from recdash.online.plan import AnalysisPlan
 from recdash.online.proposals import MetricPurpose
 from recdash.service.catalog.intake import IntakeCancelled, IntakePlan
 from recdash.service.catalog.intake_job import IntakeJob
@@ -223,6 +224,20 @@ def test_the_primary_metric_and_a_covariate_are_chosen_before_results_are_seen(a
     assert list(dict.fromkeys(row.metric for row in rows)) == ["orders", "revenue", "opened"]
     revenue = next(row for row in rows if row.metric == "revenue" and not row.is_control)
     assert revenue.plain_lift is not None
+
+
+def test_a_planned_test_has_the_primary_metric_and_the_guardrail_of_its_plan(app: AppTest) -> None:
+    shop = state.workspace().experiments.create("Shop")
+    state.workspace().plans.add(shop.id, AnalysisPlan("orders", {"opened": 0.05}))
+    drop(turn_to(app, "upload"), shop__csv=shop_of_visitors())
+    passed(box(app, "Add to").set_value(shop.id).run())
+    assert box(app, "Primary metric").options == ["orders (planned)", "revenue", "opened", "history"]
+    assert box(app, "opened").value == MetricPurpose("guardrail", "up")
+    assert "Planned: primary metric orders, guardrails opened (5 %)." in text_of(app)
+    finish(app, "Analyze A/B test")
+    rows = state.workspace().online_tests.results(only_test().id).rows
+    assert next(iter(rows)).metric == "orders"
+    assert {row.margin for row in rows if row.metric == "opened"} == {0.05}
 
 
 def test_only_users_who_opened_the_page_count_if_that_is_chosen(app: AppTest) -> None:

@@ -121,17 +121,17 @@ def begin_of(sample: SampleSummary | None, stored: datetime) -> datetime:
     return min(times.date(sample.first + 1), stored)
 
 
-def binding_version(history: PlanHistory, begin: datetime) -> PlanVersion | None:
-    """Returns the last version of a plan that was made before the data began; None if there is none."""
+def applied_version(history: PlanHistory, begin: datetime) -> tuple[PlanVersion, bool]:
+    """Returns the version of a plan that applies, and whether it was made before the data began: the last
+    such version, else the first one.
+    """
     early = [version for version in history.versions if version.created <= begin]
-    return early[-1] if early else None
+    return (early[-1], True) if early else (history.first, False)
 
 
 def check_plan(history: PlanHistory, test: PlannedTest) -> PlanCheck:
     """Returns the test compared with its plan."""
-    binding = binding_version(history, test.begin)
-    version = binding or history.first
-    is_before_data = binding is not None
+    version, is_before_data = applied_version(history, test.begin)
     deviations = tuple(_deviations(history, version, test, is_before_data=is_before_data))
     return PlanCheck(history, version, is_before_data, deviations, test.look)
 

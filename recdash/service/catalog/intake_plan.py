@@ -12,6 +12,7 @@ from recdash.errors import Problem, RecdashError
 from recdash.ingest.actions import Action, action_of
 from recdash.ingest.sorting import SortedFile
 from recdash.online.offers import NO_OFFER, MetricOffers
+from recdash.online.plan import AnalysisPlan
 from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Setup
@@ -227,7 +228,8 @@ class TestPlan:
 
     ``notices`` come from counting the test, such as a sample ratio mismatch and what the rules exclude.
     ``purposes`` are those of the metrics, by name; ``is_proposed`` is whether recdash proposed some of them
-    by the columns. ``offers`` is what can be chosen about them.
+    by the columns. ``offers`` is what can be chosen about them. ``analysis`` is the analysis plan that the
+    experiment has for the test.
     """
 
     name: str
@@ -240,6 +242,7 @@ class TestPlan:
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
     is_proposed: bool = False
     offers: MetricOffers = NO_OFFER
+    analysis: AnalysisPlan | None = None
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import FirstIds, Runs
 from recdash.service.context import ServiceContext
 from recdash.service.online.interleaving import Interleaving
+from recdash.service.online.planned import PlanOfTest
 from recdash.service.online.tests import OnlineTests, PreviewedTest
 
 MOST_IDS = 500_000
@@ -532,9 +533,10 @@ class Planner:
             return plan
         chosen = self._settings.control if beside is None else None
         plan = replace(plan, offers=self._offers(tables, chosen))
-        trial = self._counted(tables, chosen)
+        planned = self._plan_for(name) if kind != "interleaving" else None
+        trial = self._counted(tables, chosen, planned)
         if chosen is None and not isinstance(trial, InputError):
-            trial = self._counted(tables, self._served_baseline(used, trial))
+            trial = self._counted(tables, self._served_baseline(used, trial), planned)
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
         if isinstance(trial, InterleavingResults):
@@ -548,24 +550,34 @@ class Planner:
             notices=notices,
             purposes=_purposes(trial),
             is_proposed=any(notice.code in (PROPOSED, LIBRARY) for notice in trial.notices),
+            analysis=trial.plan if isinstance(trial, PreviewedTest) else None,
         )
+
+    def _plan_for(self, name: str) -> PlanOfTest | None:
+        """Returns the analysis plan that the experiment has for a test with this name."""
+        if self._experiment is None:
+            return None
+        return self._services.online_tests.planned(self._experiment.id, name)
 
     def _offers(self, tables: Mapping[TableKind, Draft], control: str | None) -> MetricOffers:
         """Returns what can be chosen about the test's metrics, whatever was chosen already."""
         rules = replace(self._settings.rules, activated_by=None)
         settings = replace(self._settings, rules=rules, choices=NO_CHOICE, purposes={})
-        trial = self._counted(tables, control, settings)  # counted anyway if nothing was chosen
+        trial = self._counted(tables, control, settings=settings)  # counted anyway if nothing was chosen
         return trial.offers if isinstance(trial, PreviewedTest) else NO_OFFER
 
     def _counted(
         self,
         tables: Mapping[TableKind, Draft],
         control: str | None,
+        planned: PlanOfTest | None = None,
+        *,
         settings: IntakeSettings | None = None,
     ) -> Trial | InputError:
         reading, chosen = (draft.reading for draft in tables.values()), settings or self._settings
-        key = ("test", str(chosen.rules_in_zone), str(chosen.metric_choices), control, *reading)
-        return self._readings.once(key, lambda: self._trial(tables, control, chosen))
+        versions = planned.key.versions if planned else ()
+        key = ("test", str(chosen.rules_in_zone), str(chosen.metric_choices), control, versions, *reading)
+        return self._readings.once(key, lambda: self._trial(tables, control, chosen, planned))
 
     def _served_baseline(self, used: Sequence[Draft], trial: Trial) -> str | None:
         """Returns the variant that is linked to the baseline or named like it; None to keep the control whose
@@ -593,7 +605,11 @@ class Planner:
         return list(self._services.runs.all(self._experiment.id)) if self._experiment is not None else []
 
     def _trial(
-        self, tables: Mapping[TableKind, Draft], control: str | None, settings: IntakeSettings
+        self,
+        tables: Mapping[TableKind, Draft],
+        control: str | None,
+        settings: IntakeSettings,
+        planned: PlanOfTest | None,
     ) -> Trial | InputError:
         """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be
         counted.
@@ -611,6 +627,7 @@ class Planner:
                 rules=settings.rules_in_zone,
                 mappings=_mappings(tables),
                 choices=settings.metric_choices,
+                planned=planned,
             )
         except InputError as error:
             return error

@@ -12,8 +12,8 @@ from recdash.domain.records import OnlineTest
 from recdash.online.analysis.plan_check import (
     PlanCheck,
     PlannedTest,
+    applied_version,
     begin_of,
-    binding_version,
     check_plan,
 )
 from recdash.online.analysis.results import OnlineResults
@@ -33,6 +33,13 @@ class PlanKey(NamedTuple):
     stored: datetime
 
 
+class AppliedPlan(NamedTuple):
+    """The version of a plan that applies to a test, and whether it was made before the test had data."""
+
+    plan: AnalysisPlan
+    is_before_data: bool
+
+
 @dataclass(frozen=True)
 class PlanOfTest:
     """The plan that is for a test, with which look the test is and when the first data were stored."""
@@ -44,6 +51,11 @@ class PlanOfTest:
     @property
     def key(self) -> PlanKey:
         return PlanKey(tuple(version.id for version in self.history.versions), self.look, self.stored)
+
+    def applied(self, sample: SampleSummary | None) -> AppliedPlan:
+        """Returns the version that applies to the test with this sample."""
+        version, is_before_data = applied_version(self.history, begin_of(sample, self.stored))
+        return AppliedPlan(version.plan, is_before_data)
 
     def check(
         self,
@@ -125,16 +137,6 @@ def ids_with_test(store: Store, experiment_id: str) -> set[str]:
     return {plan.id for plan in of_tests if plan is not None}
 
 
-def planned_users(store: Store, test: OnlineTest, sample: SampleSummary | None) -> int | None:
-    """Returns the sample size that the plan of a test gives; None without one that was made before the data.
-
-    ``test`` need not be stored yet.
-    """
-    known = plan_of_test(store, test)
-    binding = binding_version(known.history, begin_of(sample, known.stored)) if known else None
-    return binding.plan.users if binding else None
-
-
 def planned_pair_users(store: Store, test: OnlineTest, results: OnlineResults, variant: str) -> int | None:
     """Returns the users, control and variant together, that count towards a planned sample size: those of the
     primary metric of the test's plan, else of the first goal. None if the metrics of the test do not count
@@ -143,9 +145,7 @@ def planned_pair_users(store: Store, test: OnlineTest, results: OnlineResults, v
     if not results.health.populations:
         return None
     known = plan_of_test(store, test)
-    binding = binding_version(known.history, begin_of(None, known.stored)) if known else None
-    version = binding or (known.history.first if known else None)
-    return results.users_of_pair(variant, version.plan.primary if version else None)
+    return results.users_of_pair(variant, known.applied(None).plan.primary if known else None)
 
 
 def _id_of(plan: PlanHistory | None) -> str | None:

@@ -27,13 +27,14 @@ from recdash.online.analysis.results import of_summaries, of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
 from recdash.online.derived import Needs, needs_of, with_totals
 from recdash.online.offers import MetricOffers, activations_of, offers_of
+from recdash.online.plan import AnalysisPlan
 from recdash.online.proposals import NO_CHOICE, MetricChoices
 from recdash.online.rules import BEFORE, RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
-from recdash.service.online.planned import PlanKey, history_of, plan_of_test, planned_users
+from recdash.service.online.planned import PlanKey, PlanOfTest, history_of, plan_of_test
 from recdash.service.staging import store_with_files
 from recdash.service.validation import check_typed, clean_name
 from recdash.store import new_id
@@ -71,7 +72,8 @@ class StagedTest:
     ``links`` are those of the ``NewTest``. ``notices`` are those of the test, and what its rules exclude.
     ``by_control`` is {variant: the test with this control}, of the
     variants that served a run, where the test's own control is only the first variant by name.
-    ``asked_users`` is the planned sample size that was asked for; the test's rules may have that of a plan.
+    ``asked_users`` is the planned sample size that was asked for, and ``asked_metrics`` are the metrics; the
+    test may have those of a plan.
     """
 
     test: OnlineTest
@@ -79,13 +81,17 @@ class StagedTest:
     by_control: Mapping[str, OnlineTest]
     notices: tuple[Problem, ...]
     asked_users: int | None = None
+    asked_metrics: tuple[OnlineMetric, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
 class PreviewedTest(OnlineResults):
-    """The results that a test would have, and what can be chosen about its metrics before it is stored."""
+    """The results that a test would have, its plan, and what can be chosen about its metrics before it is
+    stored.
+    """
 
     offers: MetricOffers = field(kw_only=True)
+    plan: AnalysisPlan | None = field(kw_only=True)
 
 
 class ServedRuns(NamedTuple):
@@ -177,17 +183,24 @@ class OnlineTests:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
 
         It belongs to no experiment and is linked to no run until ``store_staged``. If the experiment in which
-        it will be stored has a plan for it, the rules get its sample size. Only the transaction knows
-        which of the runs is the baseline, so the results are computed here with each variant that served a
-        run as control.
+        it will be stored has a plan for it, its sample size, primary metric and guardrails are used where
+        none were chosen. Only the transaction knows which of the runs is the baseline, so the results are
+        computed here with each variant that served a run as control.
         """
         self._context.must_be_editor()
         rules = new.rules
         logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
         library = new.choices.of_library(self._library())
         users = self._users_in(logs, rules, [*new.metrics, *library])
-        rules = self._with_planned_size(rules, new, experiment_id, users)
-        counted = counted_test(logs, rules, new.metrics, new.choices, users=users, library=library)
+        known = self.planned(experiment_id, new.name) if experiment_id is not None else None
+        applied = known.applied(_sample(users)) if known else None
+        if applied is not None and applied.is_before_data:
+            rules = replace(rules, planned_users=applied.plan.users or rules.planned_users)
+        asked = counted_test(logs, rules, new.metrics, new.choices, users=users, library=library)
+        counted = asked
+        if applied is not None:
+            choices = replace(new.choices, plan=applied.plan)
+            counted = counted_test(logs, rules, new.metrics, choices, users=users, library=library)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
@@ -217,17 +230,12 @@ class OnlineTests:
             # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         noticed = (*logs.notices, *results.noticed())
-        return StagedTest(test, new.links, by_control, noticed, new.rules.planned_users)
+        return StagedTest(test, new.links, by_control, noticed, new.rules.planned_users, asked.own)
 
-    def _with_planned_size(
-        self, rules: OnlineRules, new: NewTest, experiment_id: str | None, users: OnlineUsers | None
-    ) -> OnlineRules:
-        """Returns the rules with the sample size of the test's plan, if that was made before the data."""
-        if experiment_id is None:
-            return rules
-        test = OnlineTest("", experiment_id, clean_name(new.name), self._context.now(), "sessions", "", "")
-        size = planned_users(self._store, test, summarise(users) if users is not None else None)
-        return replace(rules, planned_users=size or rules.planned_users)
+    def planned(self, experiment_id: str, name: str) -> PlanOfTest | None:
+        """Returns the plan that an experiment has for a test with this name, which is not stored yet."""
+        test = OnlineTest("", experiment_id, clean_name(name), self._context.now(), "sessions", "", "")
+        return plan_of_test(self._store, test)
 
     def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
@@ -253,24 +261,27 @@ class OnlineTests:
         none.
 
         A guessed control does not count: it was not asked for, and links may have given the stored test
-        another one. Nor does a planned sample size that was not asked for: the plan that gives it may have
-        changed, and tests stored before did not take it from the plan. Nor do rules that tests stored before
-        did not have.
+        another one. Nor do a planned sample size, primary metric and guardrails that were not asked for: the
+        plan that gives them may have changed, and tests stored before did not take them from the plan. Nor
+        do rules that tests stored before did not have.
         """
         is_guessed = is_control_guessed(staged.test.notices)
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = replace(OnlineRules.of_stored(test.rules), **BEFORE, planned_users=None)
             control = None if is_guessed else test.control
-            return test.name, test.upload, dict(test.tables), rules, own_metrics_of(test), control
+            return test.name, test.upload, dict(test.tables), rules, control
 
         def has_size(test: OnlineTest) -> bool:
             sizes = (staged.asked_users, staged.test.rules.get("planned_users"))
             return staged.asked_users is None or test.rules.get("planned_users") in sizes
 
+        def has_metrics(test: OnlineTest) -> bool:
+            return own_metrics_of(test) in (staged.asked_metrics, own_metrics_of(staged.test))
+
         known = self._store.online_tests.of_experiment(experiment_id, archived=True)
-        same = (stored for stored in known if identity(stored) == identity(staged.test) and has_size(stored))
-        return next(same, None)
+        alike = (stored for stored in known if identity(stored) == identity(staged.test))
+        return next((stored for stored in alike if has_size(stored) and has_metrics(stored)), None)
 
     def preview(
         self,
@@ -281,19 +292,22 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
         choices: MetricChoices = NO_CHOICE,
+        planned: PlanOfTest | None = None,
     ) -> PreviewedTest:
         """Returns the results that the tables would have, with the notices of reading them, and what can be
-        chosen about the metrics; stores nothing.
+        chosen about the metrics; stores nothing. ``planned`` is the plan of the test.
         """
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         library = self._library() if self._context.person.may("editor") else ()
         users = self._users_in(logs, rules, choices.of_library(library))
+        plan = planned.applied(_sample(users)).plan if planned else None
+        choices = replace(choices, plan=plan)
         counted = counted_test(logs, rules, choices=choices, users=users, library=library)
         results = counted.results(control)
         facts = {part.name: getattr(results, part.name) for part in fields(OnlineResults)}
         facts["notices"] = (*logs.notices, *results.notices)
         offers = offers_of(logs, users, counted.source.aggregates, library)
-        return PreviewedTest(**facts, offers=offers)
+        return PreviewedTest(**facts, offers=offers, plan=plan)
 
     def _library(self) -> tuple[OnlineMetric, ...]:
         """Returns the metrics of the store's library."""
@@ -613,6 +627,10 @@ class OnlineTests:
             broken_split=split_is_broken(test.notices),
             offline_lower_is_better=definition.lower_is_better,
         )
+
+
+def _sample(users: OnlineUsers | None) -> SampleSummary | None:
+    return None if users is None else summarise(users)
 
 
 def own_metrics_of(test: OnlineTest) -> tuple[OnlineMetric, ...]:

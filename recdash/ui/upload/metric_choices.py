@@ -56,7 +56,9 @@ def _bound(
 
 
 def _primary(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
-    titles = {ALL_GOALS: "all goals alike", **{name: name for name in test.purposes}}
+    planned = test.analysis.primary if test.analysis is not None else None
+    usual = f"{planned} (planned)" if planned in test.purposes else "all goals alike"
+    titles = {ALL_GOALS: usual, **{name: name for name in test.purposes if name != planned}}
     chosen = choices.primary if choices.primary in titles else ALL_GOALS
     box = _bound(upload, "primary", chosen, lambda name: replace(choices, primary=name or None))
     hint = "The goal by which the test is decided first. It comes first in the results."

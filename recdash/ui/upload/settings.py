@@ -110,6 +110,8 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
     for test in plan.tests:
         _choose_links(upload, plan, test)
     if plan.test is not None:
+        if plan.test.analysis is not None:
+            st.caption(markdown(words.planned_metrics(plan.test.analysis)))
         if plan.test.is_proposed:
             purposes.boxes(upload, plan.test.purposes)
         metric_choices.boxes(upload, plan.settings.choices, plan.test)

@@ -21,6 +21,7 @@ from recdash.ingest.columns import CHOOSE
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.online.agreement.join import SPLIT_BROKEN
+from recdash.online.plan import AnalysisPlan
 from recdash.service.catalog.intake import (
     LISTS,
     NAME_TAKEN,
@@ -277,6 +278,12 @@ def _runs_in_words(plan: IntakePlan, baseline: str) -> list[str]:
     has_baseline = plan.baseline in plan.run_names
     n = len(plan.run_names) - has_baseline
     return [*([many(n, "candidate")] if n else []), *([baseline] if has_baseline else [])]
+
+
+def planned_metrics(plan: AnalysisPlan) -> str:
+    """Returns the primary metric and the guardrails that a test has from its analysis plan."""
+    guardrails = f", guardrails {plan.text('guardrails')}" if plan.guardrails else ""
+    return f"Planned: primary metric {plan.primary}{guardrails}. *Results* names what differs from the plan."
 
 
 def relevance_effect(relevance: RelevancePlan) -> str:

@@ -1,0 +1,128 @@
+"""A test of an experiment with a plan has its primary metric and guardrails where none are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from standing_clock import StandingClock
+
+from recdash.domain.access import Person
+from recdash.domain.records import OnlineTest
+from recdash.online.plan import AnalysisPlan
+from recdash.online.proposals import MetricChoices, MetricPurpose
+from recdash.service import Workspace
+from recdash.service.catalog.intake_plan import IntakeFile
+from recdash.store import open_store
+
+BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+PLAN = AnalysisPlan("orders", {"load_ms": 0.05}, effect=0.1, users=400)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Workspace]:
+    store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    yield Workspace(store, person=Person("ann", "editor"), clock=StandingClock(BEGIN))
+    store.close()
+
+
+@pytest.fixture
+def shop(space: Workspace) -> str:
+    return space.experiments.create("Shop").id
+
+
+def table() -> pd.DataFrame:
+    """400 users with orders, revenue and load times."""
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "user_id": range(400),
+            "variant": np.where(np.arange(400) % 2, "new", "control"),
+            "revenue": rng.gamma(2, 5, 400),
+            "orders": rng.poisson(1.2, 400),
+            "load_ms": rng.gamma(20, 10, 400),
+        }
+    )
+
+
+def stored(space: Workspace, shop: str, choices: MetricChoices | None = None) -> OnlineTest:
+    return space.online_tests.add(shop, "checkout", {"sessions": table()}, choices=choices or MetricChoices())
+
+
+def roles(space: Workspace, test: OnlineTest) -> dict[str, tuple[str, float | None]]:
+    """{metric: (role, margin)}, the primary metric first."""
+    return {row.metric: (row.role, row.margin) for row in space.online_tests.results(test.id).rows}
+
+
+def test_the_planned_metric_comes_first_and_planned_guardrails_have_their_margin(
+    space: Workspace, shop: str
+) -> None:
+    space.plans.add(shop, PLAN)
+    test = stored(space, shop)
+    assert list(roles(space, test).items()) == [
+        ("orders", ("goal", None)),
+        ("revenue", ("goal", None)),
+        ("load_ms", ("guardrail", 0.05)),
+    ]
+    check = space.plans.check(test.id)
+    assert check is not None
+    assert check.deviations == ()
+
+
+def test_without_a_plan_all_are_goals_alike(space: Workspace, shop: str) -> None:
+    assert [role for role, _ in roles(space, stored(space, shop)).values()] == ["goal"] * 3
+
+
+def test_what_is_chosen_counts_and_is_named_as_a_difference(space: Workspace, shop: str) -> None:
+    space.plans.add(shop, PLAN)
+    chosen = MetricChoices(primary="revenue", purposes={"load_ms": MetricPurpose("other", "down")})
+    test = stored(space, shop, chosen)
+    assert next(iter(roles(space, test).items())) == ("revenue", ("goal", None))
+    assert roles(space, test)["load_ms"] == ("other", None)
+    check = space.plans.check(test.id)
+    assert check is not None
+    assert {deviation.code for deviation in check.deviations} == {"primary", "no-guardrail"}
+
+
+def test_a_guardrail_of_another_direction_keeps_the_planned_margin(space: Workspace, shop: str) -> None:
+    space.plans.add(shop, PLAN)
+    test = stored(space, shop, MetricChoices(purposes={"load_ms": MetricPurpose("guardrail", "up")}))
+    assert roles(space, test)["load_ms"] == ("guardrail", 0.05)
+
+
+def test_a_planned_metric_that_the_test_lacks_changes_nothing(space: Workspace, shop: str) -> None:
+    space.plans.add(shop, AnalysisPlan("signups", {"crashes": 0.1}))
+    assert [role for role, _ in roles(space, stored(space, shop)).values()] == ["goal"] * 3
+
+
+def test_a_plan_of_another_test_changes_nothing(space: Workspace, shop: str) -> None:
+    space.plans.add(shop, replace(PLAN, test="ranking"))
+    assert [role for role, _ in roles(space, stored(space, shop)).values()] == ["goal"] * 3
+
+
+def test_the_same_upload_is_one_test_also_when_it_was_stored_before_its_plan(
+    space: Workspace, shop: str
+) -> None:
+    before = stored(space, shop)
+    space.plans.add(shop, replace(PLAN, test="checkout"))
+    assert stored(space, shop).id == before.id
+    assert len(space.online_tests.all(shop)) == 1
+
+
+def test_add_data_shows_the_roles_that_are_stored(space: Workspace, shop: str, tmp_path: Path) -> None:
+    space.plans.add(shop, PLAN)
+    file = tmp_path / "checkout.csv"
+    table().to_csv(file, index=False)
+    intake = space.intake.plan([IntakeFile("1", "checkout.csv", file)], experiment_id=shop)
+    assert intake.test is not None
+    assert intake.test.analysis == PLAN
+    assert intake.test.purposes["load_ms"] == MetricPurpose("guardrail", "down")
+    space.intake.commit(intake)
+    (test,) = space.online_tests.all(shop)
+    assert roles(space, test)["load_ms"] == ("guardrail", 0.05)
+    assert next(iter(roles(space, test))) == "orders"
