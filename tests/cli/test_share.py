@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_the_log_tells_who_did_what_and_whether_it_was_changed(films: Recdash, f
     facts = json.loads(output.stdout)
     assert [line["action"] for line in facts["lines"]] == ["add run", "add experiment"]
     assert (output.exit_code, facts["broken"]) == (0, [])
-    with sqlite3.connect(folder / "store" / "recdash.db") as other:
+    with closing(sqlite3.connect(folder / "store" / "recdash.db")) as other, other:
         other.execute("UPDATE deed SET who = 'eve' WHERE number = 1")
     other.close()
     changed = films("audit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def verified(*arguments: str) -> Result:
 
 
 def head_of(file: Path) -> str:
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file)) as database, database:
         (head,) = database.execute("SELECT hash FROM deed ORDER BY number DESC LIMIT 1").fetchone()
     database.close()
     return str(head)
@@ -55,7 +56,7 @@ def test_a_sample_is_the_same_for_the_same_seed(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_log_without_the_noted_line_is_named(with_films: Path) -> None:
     noted = head_of(with_films)
-    with sqlite3.connect(with_films) as database:
+    with closing(sqlite3.connect(with_films)) as database, database:
         database.execute("DELETE FROM deed WHERE number = (SELECT max(number) FROM deed)")
     database.close()
     result = verified("--head", noted)
@@ -64,7 +65,7 @@ def test_a_log_without_the_noted_line_is_named(with_films: Path) -> None:
 
 
 def test_zeroed_curves_are_named_with_what_the_upload_gives(with_films: Path) -> None:
-    with sqlite3.connect(with_films) as database:
+    with closing(sqlite3.connect(with_films)) as database, database:
         database.row_factory = sqlite3.Row
         query = (
             "SELECT curve.* FROM curve JOIN run ON run.id = run WHERE metric = 'ndcg' AND depth > 1 LIMIT 1"

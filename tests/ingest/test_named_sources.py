@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ LISTS, LOST = "lists of tonight", "lists that are lost"
 def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of named sources in the settings: a query, a test set on this disk, and what is not there."""
     shop = tmp_path / "shop.db"
-    with sqlite3.connect(shop) as connection:
+    with closing(sqlite3.connect(shop)) as connection, connection:
         connection.execute("CREATE TABLE lists (user_id TEXT, item_id TEXT, score REAL)")
         connection.executemany("INSERT INTO lists VALUES (?, ?, ?)", ROWS)
     connection.close()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -38,7 +39,7 @@ def sql(url: object, statement: str) -> str:
 def shop(tmp_path: Path) -> Path:
     """An SQLite database with the table ``lists``."""
     file = tmp_path / "shop.db"
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE lists (user_id TEXT, item_id TEXT, score REAL)")
         connection.executemany("INSERT INTO lists VALUES (?, ?, ?)", ROWS)
     connection.close()
@@ -104,7 +105,7 @@ def test_long_ids_of_a_database_keep_their_digits() -> None:
 def test_batches_of_other_types_are_one_column(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite has no types: the first batches have no item and a number, the last a text."""
     monkeypatch.setattr(query, "ROWS", 1)
-    with sqlite3.connect(shop) as connection:
+    with closing(sqlite3.connect(shop)) as connection, connection:
         connection.execute("CREATE TABLE mixed (user_id, item_id, rating)")
         connection.executemany(
             "INSERT INTO mixed VALUES (?, ?, ?)", [(1, "x", None), (2, 7, 1), (3, "007", 0.5)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def test_a_token_changed_in_the_database_gives_no_access_and_is_reported(
 ) -> None:
     made = space.tokens.create("nightly")
     space.tokens.revoke(made.token.id)
-    with sqlite3.connect(tmp_path / "recdash.db") as database:
+    with closing(sqlite3.connect(tmp_path / "recdash.db")) as database, database:
         database.execute(change)
     database.close()
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_line_changed_in_the_database_is_found(tmp_path: Path) -> None:
     for number in range(3):
         store.journal.add(Entry(f"e{number}", home, NOON, "ann", "comment", text="x"))
     assert store.audit.breaks() == []
-    with sqlite3.connect(file) as other:
+    with closing(sqlite3.connect(file)) as other, other:
         other.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
     other.close()
     assert store.audit.breaks() == [2]
@@ -70,7 +71,7 @@ def test_what_was_rewritten_in_the_database_is_named(tmp_path: Path) -> None:
     for name in ("e1", "e2"):
         store.journal.add(Entry(name, home, NOON, "ann", "decision", facts={"outcome": "ship", "n": 3}))
     assert store.audit.altered() == []
-    with sqlite3.connect(file) as other:
+    with closing(sqlite3.connect(file)) as other, other:
         other.execute("UPDATE entry SET facts = replace(facts, 'ship', 'do not ship') WHERE id = 'e2'")
         other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts, "
                       "checksum FROM entry WHERE id = 'e1'")  # fmt: skip
@@ -128,7 +129,7 @@ def test_what_was_deleted_or_taken_back_in_the_database_is_named(
     tmp_path: Path, statement: str, named: str
 ) -> None:
     store = furnished(tmp_path)
-    with sqlite3.connect(tmp_path / "recdash.db") as other:
+    with closing(sqlite3.connect(tmp_path / "recdash.db")) as other, other:
         other.execute(statement)
     other.close()
     (name,) = store.audit.altered()

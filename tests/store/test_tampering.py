@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -285,7 +286,7 @@ def test_a_metric_of_the_library_without_a_seal_is_compared_with_what_its_line_s
     with_older_log(engine)
     engine.dispose()
     assert not [mismatch for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
-    with sqlite3.connect(tmp_path / "recdash.db") as database:
+    with closing(sqlite3.connect(tmp_path / "recdash.db")) as database, database:
         database.execute("UPDATE library_metric SET facts = replace(facts, '9.5', '9')")
     database.close()
     rows = [mismatch.row for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
@@ -310,7 +311,7 @@ def test_a_row_of_a_file_that_nothing_needs_is_named(folder: Path, database: sql
 
 
 def test_each_missing_index_is_named_with_the_statement_that_makes_it(folder: Path) -> None:
-    with sqlite3.connect(folder / "recdash.db") as database:
+    with closing(sqlite3.connect(folder / "recdash.db")) as database, database:
         query = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
         indexes = [name for (name,) in database.execute(query).fetchall()]
         for name in indexes:
@@ -319,7 +320,7 @@ def test_each_missing_index_is_named_with_the_statement_that_makes_it(folder: Pa
     mismatches = audited(folder)
     assert len(mismatches) == len(indexes) > 5
     statements = [re.search(r"\((CREATE .*)\), or restore", mismatch.expected) for mismatch in mismatches]
-    with sqlite3.connect(folder / "recdash.db") as database:
+    with closing(sqlite3.connect(folder / "recdash.db")) as database, database:
         for statement in statements:
             assert statement is not None
             database.execute(statement[1])
@@ -348,7 +349,7 @@ def older(folder: Path, revision: str) -> None:
     """Makes the store one of an older release: no key, no seals, plain hashes, an older schema."""
     for key in folder.rglob("audit.key"):
         key.unlink()
-    with sqlite3.connect(folder / "recdash.db") as database:
+    with closing(sqlite3.connect(folder / "recdash.db")) as database, database:
         database.row_factory = sqlite3.Row
         _add_old_seals(database)
     database.close()
@@ -406,7 +407,7 @@ def test_rows_of_an_older_release_are_called_unsealed_and_not_altered(old_folder
 
 def test_lines_of_an_older_release_cannot_be_hashed_again_once_the_key_is_there(old_folder: Path) -> None:
     open_store(url(old_folder)).close()
-    with sqlite3.connect(old_folder / "recdash.db") as database:
+    with closing(sqlite3.connect(old_folder / "recdash.db")) as database, database:
         database.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
     database.close()
     engine = create_engine(url(old_folder))
@@ -549,7 +550,7 @@ def test_a_run_that_was_scored_again_is_sealed_again(folder: Path) -> None:
     store.runs.replace_scores(key, scored, [a_curve("recall")], [(a_run(home, "3"), [a_curve()])])
     assert store.audit.audited().mismatches == ()
     store.close()
-    with sqlite3.connect(folder / "recdash.db") as database:
+    with closing(sqlite3.connect(folder / "recdash.db")) as database, database:
         database.executescript("DELETE FROM curve WHERE run = (SELECT id FROM run WHERE name = '3')")
     database.close()
     (mismatch,) = audited(folder)
