@@ -14,7 +14,7 @@ MOST_SHOWN = 60
 
 def wrong_type(name: str, value: Any, fix: str) -> InputError:
     """Returns the error for an argument of a type that it cannot have; ``fix`` says what to give."""
-    shown = repr(value) if isinstance(value, str | bytes | int | float) else ""
+    shown = repr(value) if isinstance(value, str | bytes | float) or _is_number(value) else ""
     finding = f"{type(value).__name__} {shown[:MOST_SHOWN]}".rstrip()
     return InputError(Problem("bad-type", name, finding, fix))
 
@@ -27,8 +27,18 @@ def check_type(name: str, value: Any, kind: type | tuple[type, ...], fix: str) -
 
 def check_number(name: str, value: object, fix: str) -> None:
     """Raises InputError for an argument that is no finite number; ``fix`` says what to give."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    if not _is_number(value):
         raise wrong_type(name, value, fix)
+
+
+def _is_number(value: object) -> bool:
+    """Returns whether a value is a finite number; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def texts_of(name: str, value: object, example: str) -> list[str]:

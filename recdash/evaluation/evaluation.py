@@ -14,7 +14,7 @@ from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties, Users
 from recdash.domain.results import Curve
 from recdash.engines import Reference
-from recdash.errors import InputError, Problem, Result, all_or_problems
+from recdash.errors import InputError, Problem, Result, UnknownName, all_or_problems
 from recdash.evaluation.candidates import group_by_candidate, score_candidate
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
@@ -37,6 +37,7 @@ from recdash.evaluation.request import (
     CountingRules,
     MetricRequest,
     check_choice,
+    check_engine,
     preset_notices,
     read_question,
     with_relevance,
@@ -136,6 +137,7 @@ def evaluate(
     if truth is None:
         raise wrong_type("truth", truth, "Give the test set: a path, a table or a dict by user.")
     check_choice("replicates", replicates, get_args(Replication))
+    check_engine(engine)
     for name in [*runs, *predictions]:
         check_name("candidate", name)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
@@ -576,9 +578,14 @@ class Evaluation:
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Returns the reasons why the numbers of these runs, or of all, may not be comparable; empty if they
-        are.
+        are. Raises UnknownName for a run that was not scored.
         """
-        chosen = [run for run in self.runs if names is None or run.name in names]
+        known = [run.name for run in self.runs]
+        wanted = known if names is None else texts_of("names", names, "als")
+        for name in wanted:
+            if name not in known:
+                raise UnknownName("run", name, known)
+        chosen = [run for run in self.runs if run.name in wanted]
         return comparability_problems([basis for run in chosen if (basis := self._basis(run))])
 
     def compare(self, spec: str, baseline: str, terms: Terms | None = None) -> Compared:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import get_args
 
-from recdash.domain.arguments import check_type
+from recdash.domain.arguments import check_number, check_type
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, naming, parse_list, preset
@@ -46,6 +46,14 @@ class MetricRequest:
     definition: Definition
 
 
+def check_engine(engine: object) -> None:
+    """Raises InputError for an engine that is not Spark."""
+    if engine is not None:
+        from recdash.evaluation.spark import Spark
+
+        check_type("engine", engine, Spark, "Give recdash.Spark(…), or leave it out.")
+
+
 def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
     """Returns the rules with the truth's relevance column and threshold: those given, else those of the
     preset.
@@ -58,7 +66,7 @@ def with_relevance(rules: CountingRules, relevance: str | None, threshold: float
     if relevance is not None:
         check_type("relevance", relevance, str, "Give the name of a column of the test set, or 'none'.")
     if threshold is not None:
-        check_type("relevance_threshold", threshold, Real, "Give a number, such as 4.")
+        check_number("relevance_threshold", threshold, "Give a number, such as 4.")
     return replace(rules, relevance=relevance, threshold=threshold)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from recdash.domain.arguments import check_type, texts_of
+from recdash.domain.arguments import check_type, texts_of, wrong_type
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
@@ -115,6 +115,7 @@ def ab_test(
         "aggregates": aggregates,
     }
     given = {name: table for name, table in tables.items() if table is not None}
+    _check_mappings(mappings, list(tables))
     logs = read_logs(with_events_on_cluster(given, engine), rules, mappings, columns=columns)
     choices = MetricChoices(tuple(texts_of("goals", goals, "revenue")), primary, covariates or {})
     counted = counted_test(logs, rules, metrics, choices)
@@ -122,6 +123,20 @@ def ab_test(
     results = replace(results, notices=(*logs.notices, *results.notices))
     check_refused(results.noticed(), refused_codes)
     return with_source(results, counted.source)
+
+
+def _check_mappings(mappings: object, tables: Sequence[str]) -> None:
+    """Raises InputError for mappings of another form, and UnknownName for those of no table of a test."""
+    if mappings is None:
+        return
+    if not isinstance(mappings, Mapping):
+        raise wrong_type("mappings", mappings, "Give {table: {role: column}}.")
+    for table, mapping in mappings.items():
+        if table not in tables:
+            raise UnknownName("table", table, tables)
+        check_type(f"mappings, {table}", mapping, Mapping, "Give {role: column}.")
+        for role, column in mapping.items():
+            check_type(f"mappings, {table}, {role}", column, str, "Give the name of a column.")
 
 
 def with_events_on_cluster(tables: Mapping[str, Any], engine: Spark | None = None) -> Mapping[str, Any]:
@@ -139,8 +154,10 @@ def with_events_on_cluster(tables: Mapping[str, Any], engine: Spark | None = Non
         finding = "Spark counts exposures and events, without served lists"
         fix = "Leave the engine out: this process reads all tables of a test."
         raise InputError(Problem("spark-tables", "engine", f"{finding}; given: {', '.join(tables)}", fix))
+    from recdash.evaluation.request import check_engine
     from recdash.evaluation.spark import Spark
 
+    check_engine(engine)
     return {**tables, "events": (engine or Spark()).rows(tables["events"])}
 
 

@@ -22,6 +22,7 @@ SESSIONS = pd.DataFrame(
         "timestamp": pd.Timestamp("2026-03-02"),
     }
 )
+BANDIT = pd.DataFrame({"item_id": [1, 2] * 20, "click": [0, 1, 1, 0] * 10, "propensity": 0.5})
 NAMES_IN_TEXTS = {"variant": "variant 'als'"}
 """Names of arguments → how problems name them, if it is not the name without the plural."""
 
@@ -42,6 +43,10 @@ def analysed(**changed: Any) -> Any:
     return recdash.ab_test(sessions=SESSIONS, **changed)
 
 
+def estimated(**changed: Any) -> Any:
+    return recdash.ope(BANDIT, **changed)
+
+
 @pytest.mark.parametrize(
     ("call", "name", "value"),
     [
@@ -59,6 +64,9 @@ def analysed(**changed: Any) -> Any:
         (evaluated, "preset", ["default"]),
         (evaluated, "relevance", 3),
         (evaluated, "relevance_threshold", "3"),
+        (evaluated, "relevance_threshold", 10**400),
+        (evaluated, "relevance_threshold", True),
+        (evaluated, "engine", "spark"),
         (evaluated, "replicates", "fold"),
         (evaluated, "slices", 3),
         (evaluated, "slices", [3]),
@@ -78,6 +86,15 @@ def analysed(**changed: Any) -> Any:
         (analysed, "primary", ["clicks"]),
         (analysed, "covariates", ["clicks"]),
         (analysed, "correction", None),
+        (analysed, "mappings", [("sessions", {})]),
+        (analysed, "mappings", {"sessions": "variant"}),
+        (analysed, "mappings", {"sessions": {"variant": 5}}),
+        (estimated, "clip", "10"),
+        (estimated, "clip", True),
+        (estimated, "switch", 10**400),
+        (estimated, "n_items", "5"),
+        (estimated, "n_items", float("nan")),
+        (estimated, "mapping", "action"),
     ],
 )
 def test_a_wrong_type_is_refused_by_name(call: Callable[..., Any], name: str, value: Any) -> None:
@@ -98,6 +115,28 @@ def test_a_number_is_no_name_of_a_variant() -> None:
 def test_an_effect_that_is_no_number_is_refused(effect: Any) -> None:
     with pytest.raises(InputError, match=r"effect: .* Give a share, such as 0\.02"):
         analysed().power(effect)
+
+
+def test_events_are_counted_by_spark_or_this_process() -> None:
+    tables = {"exposures": SESSIONS[["user_id", "variant", "timestamp"]], "events": SESSIONS}
+    with pytest.raises(InputError, match=r"engine: str 'spark'\. Give recdash\.Spark"):
+        recdash.ab_test(**tables, engine="spark")  # type: ignore[arg-type]
+
+
+def test_mappings_of_no_table_are_refused() -> None:
+    with pytest.raises(InputError, match=r"No table is called 'session'\. Did you mean 'sessions'"):
+        analysed(mappings={"session": {"variant": "variant"}})
+
+
+def test_an_argument_that_a_gate_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match=r"No argument is called 'dept'\. Did you mean 'depth'"):
+        judged(dept=5)
+
+
+def test_runs_that_were_not_scored_are_not_called_comparable() -> None:
+    assert evaluated().comparability(["als"]) == []
+    with pytest.raises(InputError, match=r"No run is called 'sla'"):
+        evaluated().comparability(["sla"])
 
 
 def test_a_prior_that_is_none_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import filecmp
 from collections.abc import Mapping, Sequence
 from functools import partial
+from inspect import signature
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from recdash.decisions.gate.online import judge_online, unfinished, variant_of
 from recdash.decisions.gate.result import INCONCLUSIVE, GateResult, Inconclusive, RuleResult
 from recdash.decisions.gate.rules import ONLINE, GateRule, level_of_each, read_rules
 from recdash.domain.arguments import wrong_type
-from recdash.errors import InputError, Problem, all_or_problems
+from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.request import check_choice
 
 if TYPE_CHECKING:
@@ -139,6 +140,10 @@ def _evaluated(
     """Returns the scores in the rules' metrics; a run without lists has predicted ratings in ``question``."""
     from recdash.evaluation import evaluate
 
+    known = [name for name in signature(evaluate).parameters if name not in ("runs", "truth", "metrics")]
+    for name in question:
+        if name not in known:
+            raise UnknownName("argument", name, known)
     metrics = list(dict.fromkeys(rule.metric for rule in rules))
     rated = question.get("predictions") or {}
     with_lists = {name: lists for name, lists in runs.items() if lists is not None or name not in rated}

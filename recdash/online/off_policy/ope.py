@@ -5,12 +5,12 @@ Nothing is stored.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from recdash import ingest
+from recdash.domain.arguments import check_number, check_type
 from recdash.errors import InputError, Problem
 from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.ingest import Limits
@@ -54,12 +54,17 @@ def ope(
     refused_codes = read_codes(refuse)
     is_uniform = isinstance(target, str) and target == UNIFORM
     for name, limit in (("clip", clip), ("switch", switch)):
-        if limit is not None and not (math.isfinite(limit) and limit > 0):
-            fix = "Give the largest weight, above 0."
-            raise InputError(Problem(f"bad-{name}", name, f"{limit:g}", fix))
+        fix = "Give the largest weight, above 0."
+        if limit is not None:
+            check_number(name, limit, fix)
+            if limit <= 0:
+                raise InputError(Problem(f"bad-{name}", name, f"{limit:g}", fix))
+    if n_items is not None:
+        check_type("n_items", n_items, int, "Give the number of items, such as 80.")
     if n_items is not None and not is_uniform:
         fix = "Give it with the uniform target; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
+    check_type("mapping", mapping or {}, Mapping, "Give {role: column}.")
     choice = read_column_choice(columns, ("bandit", "policy"))
     uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]
     rows = uploads[0].table
