@@ -6,7 +6,7 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -33,6 +33,8 @@ TITLE = "Small and lopsided A/B tests"
 METRIC = OnlineMetric("watch_min", "Watch time", "min", "", "watch_min")
 LEVEL, LOOKS, TRIES, SRM_TRIES = 0.05, 10, 1_000, 4_000
 """Every situation has as many tries: more for rows beyond a limit alone would favour passing."""
+LIMITS, OTHER_TRIES = (0.04, 0.06), 12_000
+"""Rows beyond the limits have so many other tries too, which have two standard errors of .004."""
 SIZES, SPLITS = {2: (30, 200, 300, 2_000, 10_000), 4: (30, 200, 2_000, 10_000)}, {"50/50": 0.5, "90/10": 0.9}
 """The numbers of users by number of variants, and the control's share of control and one variant."""
 DAYS, JOIN_DAYS, ACTIVE = 14, 5, 0.3
@@ -122,16 +124,44 @@ def simulate(situation: Situation, tries: int) -> Counts:
     """Returns the counts of ``tries`` tests."""
     counts = Counts()
     for number in range(tries):
-        seed = [situation.users, situation.arms, list(SPLITS).index(situation.split), number]
-        _try(situation, np.random.default_rng(seed), counts)
+        _try(situation, np.random.default_rng(seed_of(situation, number)), counts)
         if not situation.earlier:
-            _count_alarms(situation, np.random.default_rng([*seed, 1]), counts)
+            _count_alarms(situation, np.random.default_rng([*seed_of(situation, number), 1]), counts)
     return counts
 
 
-def _try(situation: Situation, rng: np.random.Generator, counts: Counts) -> None:
+def compare_others(situation: Situation, first: int, tries: int = OTHER_TRIES) -> Counts:
+    """Returns the counts of the comparisons alone, in ``tries`` tests from the one with number ``first``."""
+    counts = Counts()
+    for number in range(first, first + tries):
+        now, before, code = drawn(situation, np.random.default_rng(seed_of(situation, number)))
+        _count_comparisons(situation, now, before, code, counts)
+    return counts
+
+
+def seed_of(situation: Situation, number: int) -> list[int]:
+    """Returns the seed of a test; tests that differ only in CUPED have the same users."""
+    return [situation.users, situation.arms, list(SPLITS).index(situation.split), number]
+
+
+def drawn(situation: Situation, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
+    """Returns [users] the watch time in the test and before it, and the variant."""
     now, before = draw(rng, situation.users)
-    code = assigned(situation, rng)
+    return now, before, assigned(situation, rng)
+
+
+def _try(situation: Situation, rng: np.random.Generator, counts: Counts) -> None:
+    now, before, code = drawn(situation, rng)
+    choices = _count_comparisons(situation, now, before, code, counts)
+    if situation.arms == 2 and choices[0].shown.p is not None:
+        _count_power(counts, situation, rng, choices[0])
+        _count_looks(counts, now, before if situation.earlier else None, code)
+
+
+def _count_comparisons(
+    situation: Situation, now: Floats, before: Floats, code: Ints, counts: Counts
+) -> list[Choice]:
+    """Counts the comparisons of a test, and returns them, one of each variant with the control."""
     choices = [_compared(now, before, code, situation, arm) for arm in range(1, situation.arms)]
     counts.tries += 1
     known = []
@@ -146,9 +176,7 @@ def _try(situation: Situation, rng: np.random.Generator, counts: Counts) -> None
         _count(counts, chosen, p)
     if known:
         counts.families += bool((holm(np.array(known)) < LEVEL).any())
-    if known and situation.arms == 2:
-        _count_power(counts, situation, rng, choices[0])
-        _count_looks(counts, now, before if situation.earlier else None, code)
+    return choices
 
 
 def _compared(now: Floats, before: Floats, code: Ints, situation: Situation, arm: int) -> Choice:
@@ -305,8 +333,9 @@ before the test is known. The shares are of all comparisons with the control tha
 
 *Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes
 0. *Disagree*: p is below .05 and an interval includes 0, or the reverse. *Any called*: some variant differs
-after Holm's correction. **The limits** are .04 and .06, widened by two standard errors of the tries, .007;
-every row has as many tries.
+after Holm's correction. **The limits** are .04 and .06, widened by two standard errors of the tries, .014;
+every row has as many tries. Rows beyond .04 or .06 themselves are in the second table, with 12,000 other
+tries, whose two standard errors are .004.
 
 *Always-valid*: the interval for many looks excludes 0 at one of the looks. There is a look after each user,
 and with CUPED after each tenth of them. The planned sample size, at which the interval is narrowest, is the
@@ -321,11 +350,18 @@ changes over time (p below .01, corrected over the variants) in tests of 14 days
 false alarms of the check of the split. The option `--largest` leaves out larger tests.
 
 {table}
+
+{others}
 """
 COLUMNS = (
     "users", "split", "variants", "CUPED", "called", "misses (lift)", "misses (difference)", "disagree",
     "any called", "always-valid", "shown", "power", "novelty", "tries", "SRM", "SRM tries",
 )  # fmt: skip
+OTHER_COLUMNS = (
+    "users", "split", "variants", "CUPED", "called", "misses (lift)", "misses (difference)", "disagree",
+    "tries",
+)  # fmt: skip
+TEXTS = {"split", "CUPED"}
 
 
 def page_row(situation: Situation, counts: Counts, alarms: float) -> str:
@@ -336,10 +372,7 @@ def page_row(situation: Situation, counts: Counts, alarms: float) -> str:
         return f"| {situation.title} | withheld: {counts.reason} | | | | | | | | {' | '.join(last)} |"
     has_power = counts.powered > counts.tries / 2  # those few are not like the others
     cells = [
-        _share(counts.called, made),
-        _share(counts.lift_misses, counts.lifts),
-        _share(counts.difference_misses, made),
-        _share(counts.disagree, made, 4),
+        *_shares(counts),
         _share(counts.families, counts.tries),
         _share(counts.ever, counts.showed),
         _share(counts.showed, counts.looked),
@@ -349,23 +382,53 @@ def page_row(situation: Situation, counts: Counts, alarms: float) -> str:
     return f"| {situation.title} | {' | '.join(cells)} |"
 
 
+def other_row(situation: Situation, counts: Counts) -> str:
+    """Returns the row of the second table."""
+    return f"| {situation.title} | {' | '.join(_shares(counts))} | {counts.tries:,} |"
+
+
+def _shares(counts: Counts) -> list[str]:
+    """Returns the shares of the comparisons that are not withheld."""
+    made = counts.compared - counts.withheld
+    return [
+        _share(counts.called, made),
+        _share(counts.lift_misses, counts.lifts),
+        _share(counts.difference_misses, made),
+        _share(counts.disagree, made, 4),
+    ]
+
+
+def beyond(counts: Counts) -> bool:
+    """Returns whether a share of p or of an interval is below or above the limits."""
+    made = counts.compared - counts.withheld
+    shares = [(counts.called, made), (counts.lift_misses, counts.lifts), (counts.difference_misses, made)]
+    return any(of and not LIMITS[0] <= count / of <= LIMITS[1] for count, of in shares)
+
+
 def _share(count: int, of: int, digits: int = 3) -> str:
     return f"{count / of:.{digits}f}" if of else "–"
 
 
-def _row(tries: int, cache: Path | None, situation: Situation) -> str:
-    """Returns the row of a situation; ``cache`` is a folder in which counts are kept."""
-    name = (
-        f"{situation.users}-{situation.split.replace('/', '-')}-{situation.arms}-{situation.earlier}-{tries}"
-    )
-    kept = cache / f"{name}.json" if cache else None
-    if kept is not None and kept.exists():
-        counts = Counts(**json.loads(kept.read_text(encoding="utf-8")))
-    else:
-        counts = simulate(situation, tries)
-        if kept is not None:
-            kept.write_text(json.dumps(_plain(counts)), encoding="utf-8")
-    return page_row(situation, counts, split_alarms(replace(situation, earlier=False)))
+def _rows(tries: int, cache: Path | None, situation: Situation) -> tuple[str, str | None]:
+    """Returns the rows of a situation in both tables; ``cache`` is a folder in which counts are kept."""
+    name = f"{situation.users}-{situation.split.replace('/', '-')}-{situation.arms}-{situation.earlier}"
+    counts = _kept(cache, f"{name}-{tries}", partial(simulate, situation, tries))
+    row = page_row(situation, counts, split_alarms(replace(situation, earlier=False)))
+    if not beyond(counts):
+        return row, None
+    others = _kept(cache, f"{name}-{tries}-others", partial(compare_others, situation, tries))
+    return row, other_row(situation, others)
+
+
+def _kept(cache: Path | None, name: str, count: Callable[[], Counts]) -> Counts:
+    """Returns the counts with this name in the cache; counts them if there are none."""
+    path = cache / f"{name}.json" if cache else None
+    if path is not None and path.exists():
+        return Counts(**json.loads(path.read_text(encoding="utf-8")))
+    counts = count()
+    if path is not None:
+        path.write_text(json.dumps(_plain(counts)), encoding="utf-8")
+    return counts
 
 
 def _plain(counts: Counts) -> dict[str, Any]:
@@ -379,8 +442,10 @@ def main() -> None:
     if asked.cache:
         asked.cache.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(asked.processes) as pool:
-        rows = list(pool.map(partial(_row, asked.tries, asked.cache), situations(asked.largest)))
-    write_section(TITLE, TEXT.format(table=table(COLUMNS, rows, {"split", "CUPED"})), asked.output)
+        pairs = list(pool.map(partial(_rows, asked.tries, asked.cache), situations(asked.largest)))
+    rows, others = table(COLUMNS, [row for row, _ in pairs], TEXTS), [row for _, row in pairs if row]
+    second = table(OTHER_COLUMNS, others, TEXTS) if others else ""
+    write_section(TITLE, TEXT.format(table=rows, others=second), asked.output)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,23 @@ import math
 
 from page_tables import rows_of
 
-from benchmarks.calibration_small_tests import COLUMNS, SRM_TRIES, TITLE, TRIES, Situation, simulate
+from benchmarks.calibration_small_tests import (
+    COLUMNS,
+    LIMITS,
+    OTHER_COLUMNS,
+    OTHER_TRIES,
+    SRM_TRIES,
+    TITLE,
+    TRIES,
+    Counts,
+    Situation,
+    beyond,
+    compare_others,
+    simulate,
+)
+
+SITUATION = ("users", "split", "variants", "CUPED")
+SHARES = ("called", "misses (lift)", "misses (difference)")
 
 
 def rows() -> list[dict[str, str]]:
@@ -19,11 +35,27 @@ def test_no_row_of_the_page_is_outside_its_limits() -> None:
     assert len(answered) >= 10
     for row in answered:
         error = 2 * math.sqrt(0.05 * 0.95 / int(row["tries"].replace(",", "")))
-        for name in ("called", "misses (lift)", "misses (difference)"):
+        for name in SHARES:
             assert 0.04 - error <= float(row[name]) <= 0.06 + error, (name, row)
         assert float(row["any called"]) <= 0.06 + error, row
         assert float(row["disagree"]) < 0.002, row
         assert row["always-valid"] == "–" or float(row["always-valid"]) <= 0.06, row
+
+
+def test_rows_beyond_the_limits_are_within_them_in_12_000_other_tries() -> None:
+    """Without any allowance for chance."""
+    others = rows_of(TITLE, OTHER_COLUMNS)
+    answered = [row for row in rows() if not row["called"].startswith("withheld: ")]
+    outside = [row for row in answered if not all(0.04 <= float(row[name]) <= 0.06 for name in SHARES)]
+    assert [situation_of(row) for row in others] == [situation_of(row) for row in outside]
+    for row in others:
+        assert row["tries"] == f"{OTHER_TRIES:,}"
+        assert all(LIMITS[0] <= float(row[name]) <= LIMITS[1] for name in SHARES), row
+        assert float(row["disagree"]) < 0.002, row
+
+
+def situation_of(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in SITUATION)
 
 
 def test_false_alarms_are_within_their_limits() -> None:
@@ -58,3 +90,17 @@ def test_a_simulation_is_repeatable_and_its_p_agrees_with_its_intervals() -> Non
     counts = simulate(situation, 10)
     assert counts == simulate(situation, 10)
     assert (counts.tries, counts.compared, counts.withheld, counts.disagree) == (10, 10, 0, 0)
+
+
+def test_other_tries_have_other_users_and_count_the_same_comparisons() -> None:
+    situation = Situation(200, "50/50", 2, earlier=False)
+    all_tries, first, rest = simulate(situation, 8), simulate(situation, 5), compare_others(situation, 5, 3)
+    for name in ("tries", "compared", "withheld", "called", "lift_misses", "difference_misses"):
+        assert getattr(all_tries, name) == getattr(first, name) + getattr(rest, name), name
+
+
+def test_a_share_is_beyond_the_limits_above_6_and_below_4_percent() -> None:
+    for called, expected in [(61, True), (60, False), (40, False), (39, True)]:
+        counts = Counts(compared=1_100, withheld=100, called=called, difference_misses=50)
+        assert beyond(counts) == expected
+    assert not beyond(Counts(compared=100, withheld=100))
