@@ -233,7 +233,7 @@ def test_a_planned_test_has_the_primary_metric_and_the_guardrail_of_its_plan(app
     passed(box(app, "Add to").set_value(shop.id).run())
     assert box(app, "Primary metric").options == ["orders (planned)", "revenue", "opened", "history"]
     assert box(app, "opened").value == MetricPurpose("guardrail", "up")
-    assert "Planned: primary metric orders, guardrails opened (5 %)." in text_of(app)
+    assert "Planned: primary metric orders, guardrail opened (5 %). “Results” names" in text_of(app)
     finish(app, "Analyze A/B test")
     rows = state.workspace().online_tests.results(only_test().id).rows
     assert next(iter(rows)).metric == "orders"

@@ -24,7 +24,7 @@ MOST_BOXES = 12
 WIDTH = 260
 WHY = (
     "What each metric is for: choose it before you look at results. A guardrail holds if a loss of more than "
-    f"{100 * USUAL_MARGIN:g} % is ruled out; *Results* changes this margin."
+    f"{100 * USUAL_MARGIN:g} %, or than its planned margin, is ruled out; *Results* changes this margin."
 )
 
 

@@ -282,8 +282,9 @@ def _runs_in_words(plan: IntakePlan, baseline: str) -> list[str]:
 
 def planned_metrics(plan: AnalysisPlan) -> str:
     """Returns the primary metric and the guardrails that a test has from its analysis plan."""
-    guardrails = f", guardrails {plan.text('guardrails')}" if plan.guardrails else ""
-    return f"Planned: primary metric {plan.primary}{guardrails}. *Results* names what differs from the plan."
+    noun = "guardrail" if len(plan.guardrails) == 1 else "guardrails"
+    guardrails = f", {noun} {plan.text('guardrails')}" if plan.guardrails else ""
+    return f"Planned: primary metric {plan.primary}{guardrails}. “Results” names what differs from the plan."
 
 
 def relevance_effect(relevance: RelevancePlan) -> str:
