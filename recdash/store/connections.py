@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from recdash.errors import Problem, StoreError
 from recdash.settings import DATA_FOLDER
@@ -31,6 +32,8 @@ from recdash.store.write_lock import DEADLINE_SECONDS, WriteLock, busy, write_lo
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
+POOL = "pool"
+"""The key of the pool's id among the facts of a connection."""
 WRITER_BUSY_SECONDS = 30
 READER_BUSY_SECONDS = 5
 CHECKPOINT_SECONDS = 1
@@ -381,7 +384,26 @@ def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str
     )
     event.listen(engine, "connect", lambda dbapi, _record: set_up(dbapi))
     event.listen(engine, "begin", lambda conn: _execute(conn, begin))
+    close_when_returned_late(engine)
     return engine
+
+
+def close_when_returned_late(engine: Engine) -> None:
+    """Closes a connection that is returned after its pool was disposed of.
+
+    Another thread was reading meanwhile. SQLAlchemy puts such a connection into the old pool, where it stays
+    open, with the file, until Python's collector finds it.
+    """
+
+    def note_pool(_dbapi: Any, record: ConnectionPoolEntry) -> None:
+        record.info[POOL] = id(engine.pool)
+
+    def close_late(_dbapi: Any, record: ConnectionPoolEntry) -> None:
+        if record.info.get(POOL) != id(engine.pool):
+            record.close()
+
+    event.listen(engine, "connect", note_pool)
+    event.listen(engine, "checkin", close_late)
 
 
 def _execute(connection: Connection, statement: str) -> None:
@@ -446,7 +468,7 @@ def _unpooled(engine: Engine, url: URL) -> Any:
 
 
 def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
-    return create_engine(
+    engine = create_engine(
         url,
         pool_size=size,
         max_overflow=0,
@@ -455,6 +477,8 @@ def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
         execution_options=options,
         connect_args={"connect_timeout": CONNECT_SECONDS},
     )
+    close_when_returned_late(engine)
+    return engine
 
 
 def _postgresql_writer(url: URL) -> Engine:

@@ -199,6 +199,10 @@ def test_connections_of_readers_are_closed_once_idle_and_opened_again(open_again
     with reader.connect() as in_use:
         store.close_idle_readers()
         assert in_use.exec_driver_sql("SELECT 1").scalar() == 1
+        driver = in_use.connection.driver_connection
+    assert driver is not None
+    with pytest.raises(sqlite_driver().ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
     assert reader.pool.checkedin() == 0
     assert [found.id for found in store.experiments.all()] == [films.id]
 

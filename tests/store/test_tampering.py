@@ -288,7 +288,6 @@ def test_a_metric_of_the_library_without_a_seal_is_compared_with_what_its_line_s
     assert not [mismatch for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
     with closing(sqlite3.connect(tmp_path / "recdash.db")) as database, database:
         database.execute("UPDATE library_metric SET facts = replace(facts, '9.5', '9')")
-    database.close()
     rows = [mismatch.row for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
     assert rows == ["metric 'price' of the library"]
 
