@@ -218,7 +218,7 @@ def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> 
         f"{made.known.crossed} users\n",
         "2 full weeks\n2 to 15 Nov 2026",
     ):
-        assert told in re.sub(r"\n+", "\n", health.inner_text())
+        assert told in re.sub(r"\n+", "\n", health.inner_text()).replace("\xa0", " ")
     for variant, word in (("bold", "worse"), ("calm", "better")):
         row = lift_of(found, ENGAGEMENT, variant)
         low, high = row.corrected_low, row.corrected_high
