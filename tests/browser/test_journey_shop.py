@@ -57,7 +57,7 @@ def test_a_table_becomes_lifts_a_quadrant_a_reason_and_a_report(
     expect(page.locator("table.rd-lifts")).to_contain_text(numbers.signed(100 * row.lift, 1))
     settle(page)
     texts.append(words_of(page))
-    for tab, says in (("offline-online", "Offline and online agree"), ("why", "als won both")):
+    for tab, says in (("offline-online", "als won offline and online"), ("why", "als won both")):
         turn_to(page, tab, says)
         texts.append(words_of(page))
     page.goto(f"{with_shop.url}/reports")
