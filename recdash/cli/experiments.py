@@ -111,7 +111,7 @@ def add(
         _add_sorted(sorted_files, {**named, "tags": tags, **more})
         return
     baseline: str | None = more["baseline"]
-    from recdash.evaluation.column_choice import mappings_of, read_column_choice
+    from recdash.evaluation.column_choice import TITLES, mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
     from recdash.evaluation.relevance import every_row_notice
     from recdash.service.catalog.additions import Addition
@@ -124,6 +124,9 @@ def add(
     files |= {name: None for name, _ in predictions if name not in files}
     workspace = open_workspace()
     choice = read_column_choice(more["columns"], (*TABLES, *ONLINE), list(files))
+    options = {**more, "truth": truth, "run": runs or None, "predictions": predictions or None}
+    given = [kind for kind in (*TABLES, *ONLINE) if options.get(TITLES.get(kind, kind)) is not None]
+    choice.check_given([*given, *files])
     tests = {kind: more[kind] for kind in ONLINE if more[kind] is not None}
     is_test_alone = bool(tests) and not files and not more["references"]
     target = _target(workspace, experiment, truth, more, choice, is_test_alone=is_test_alone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from recdash.errors import InputError, Problem
@@ -14,7 +14,7 @@ MOST_SHOWN = 60
 
 def wrong_type(name: str, value: Any, fix: str) -> InputError:
     """Returns the error for an argument of a type that it cannot have; ``fix`` says what to give."""
-    shown = repr(value) if isinstance(value, str | bytes | float) or _is_number(value) else ""
+    shown = repr(value) if isinstance(value, str | bytes | float) or is_number(value) else ""
     finding = f"{type(value).__name__} {shown[:MOST_SHOWN]}".rstrip()
     return InputError(Problem("bad-type", name, finding, fix))
 
@@ -27,11 +27,17 @@ def check_type(name: str, value: Any, kind: type | tuple[type, ...], fix: str) -
 
 def check_number(name: str, value: object, fix: str) -> None:
     """Raises InputError for an argument that is no finite number; ``fix`` says what to give."""
-    if not _is_number(value):
+    if not is_number(value):
         raise wrong_type(name, value, fix)
 
 
-def _is_number(value: object) -> bool:
+def check_whole(name: str, value: object, fix: str) -> None:
+    """Raises InputError for an argument that is no whole number; ``fix`` says what to give."""
+    check_number(name, value, fix)
+    check_type(name, value, Integral, fix)
+
+
+def is_number(value: object) -> bool:
     """Returns whether a value is a finite number; true and false are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False

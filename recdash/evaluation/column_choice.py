@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem, UnknownName
@@ -18,6 +18,12 @@ TITLES = {
     "policy": "target",
 }  # fmt: skip
 """Names that callers may use for kinds of tables."""
+EXAMPLES = {
+    (str, Mapping): '{"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one',
+    (str,): '{"item_id": "arm"}',
+    (Mapping,): '{"sessions": {"unit_id": "uid"}}',
+}  # fmt: skip
+"""Types of the values of a mapping → how to write it."""
 KINDS = {title: kind for kind, title in TITLES.items()}
 
 
@@ -41,6 +47,27 @@ class ColumnChoice:
             own.update(self.by_table.get(table, {}))
         own.update(also or {})
         return TableMapping(own, self.shared) if own or self.shared.chosen else None
+
+    def check_given(self, tables: Collection[str], mappings: Mapping[str, Any] | None = None) -> None:
+        """Raises InputError for columns of a table, and for ``mappings`` of one, that is not among the
+        ``tables`` of the request.
+        """
+        arguments = {"columns": self.by_table, "mappings": mappings or {}}
+        given = [TITLES.get(table, table) for table in tables]
+        problems = [
+            Problem(
+                "table-not-given",
+                f"{name}, {TITLES.get(table, table)}",
+                "this table was not given",
+                near(table, given)
+                + f"Give the table, or leave its columns out. Tables given: {listed(given)}.",
+            )
+            for name, by_table in arguments.items()
+            for table in by_table
+            if table not in tables
+        ]
+        if problems:
+            raise InputError(problems)
 
     def check_used(self) -> None:
         """Raises InputError for a shared column that no table has, naming the columns of all tables that were
@@ -74,7 +101,7 @@ def read_column_choice(
     Raises UnknownName for any other table, and InputError for a role that no table of the request has or for
     values that do not have the type ``ColumnsGiven``.
     """
-    _check_types(columns)
+    check_columns("columns", columns)
     shared: dict[str, str] = {}
     by_table: dict[str, Mapping[str, str]] = {}
     names = [*(TITLES.get(kind, kind) for kind in kinds), *candidates]
@@ -87,39 +114,35 @@ def read_column_choice(
     return ColumnChoice(SharedColumns(shared), by_table)
 
 
-def _check_types(columns: object) -> None:
-    """Raises InputError with every key and value of ``columns`` that is neither a text nor a dict of
-    texts.
+def check_columns(name: str, columns: object, kinds: tuple[type, ...] = (str, Mapping)) -> None:
+    """Raises InputError with every key of an argument that is no text, and every value that is not of these
+    ``kinds``: a column for all tables, or a dict of columns for one of them.
     """
+    fix = f'Write {EXAMPLES[kinds]}; "" ignores a column.'
+
+    def bad_type(place: str, value: object, expected: str) -> Problem:
+        finding = f"{type(value).__name__} {value!r:.40}, not {expected}"
+        return Problem("bad-columns", place, finding, fix)
+
     if columns is None:
         return
     if not isinstance(columns, Mapping):
-        raise InputError(_bad_type("columns", columns, "a dict"))
-    entries = [(f"columns, {name}", name, value, "a text or a dict") for name, value in columns.items()]
+        raise InputError(bad_type(name, columns, "a dict"))
+    entries = [(f"{name}, {key}", key, value, kinds) for key, value in columns.items()]
     entries += [
-        (f"columns, {table}, {role}", role, column, "a text")
+        (f"{name}, {table}, {role}", role, column, (str,))
         for table, chosen in columns.items()
-        if isinstance(chosen, Mapping)
+        if isinstance(chosen, Mapping) and Mapping in kinds
         for role, column in chosen.items()
     ]
-    keys = [
-        _bad_type(place, key, "a text as key") for place, key, _, _ in entries if not isinstance(key, str)
-    ]
+    keys = [bad_type(place, key, "a text as key") for place, key, _, _ in entries if not isinstance(key, str)]
     values = [
-        _bad_type(place, value, expected)
-        for place, _, value, expected in entries
-        if not isinstance(value, str) and not (expected != "a text" and isinstance(value, Mapping))
+        bad_type(place, value, " or ".join("a text" if kind is str else "a dict" for kind in of_kinds))
+        for place, _, value, of_kinds in entries
+        if not isinstance(value, of_kinds)
     ]
     if keys or values:
         raise InputError([*keys, *values])
-
-
-def _bad_type(place: str, value: object, expected: str) -> Problem:
-    fix = (
-        'Write {"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one; "" ignores '
-        "a column."
-    )
-    return Problem("bad-columns", place, f"{type(value).__name__} {value!r:.40}, not {expected}", fix)
 
 
 def _table(name: str, kinds: Sequence[TableKind], names: Sequence[str]) -> str:

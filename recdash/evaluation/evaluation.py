@@ -140,15 +140,19 @@ def evaluate(
     check_engine(engine)
     for name in [*runs, *predictions]:
         check_name("candidate", name)
+    check_type("accept_unknown_ids", accept_unknown_ids, bool, "Give True or False.")
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = replace(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
     )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     tables = sources_of(truth, train, catalogue, others)
+    given = [kind for kind, table in tables.items() if table is not None]
+    given += [*(["run"] if runs else ()), *(["predictions"] if predictions else ()), *runs, *predictions]
 
     def score(columns: ColumnsGiven | None) -> Evaluation:
         choice = read_column_choice(columns, TABLES, [*runs, *predictions])
+        choice.check_given(given)
         reference, computed = _set_up(tables, rules, references, choice)
         scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
         return _scored(runs, predictions, scoring, computed, replicates, choice, engine=engine)

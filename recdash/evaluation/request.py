@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import get_args
 
-from recdash.domain.arguments import check_number, check_type
+from recdash.domain.arguments import check_number, check_type, check_whole
 from recdash.domain.kinds import DEFAULT_DEPTH, Duplicates, Order, Ties, Users
 from recdash.errors import InputError, Problem
 from recdash.metrics import Definition, Spec, define, naming, parse_list, preset
@@ -143,7 +142,7 @@ def check_depth(depth: int, deepest: int = 1) -> None:
     if deepest > DEEPEST:
         fix = f"Use a whole number up to {DEEPEST:,}."
         raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))
-    check_type("depth", depth, Integral, f"Use a whole number from {deepest} to {DEEPEST:,}.")
+    fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
+    check_whole("depth", depth, fix)
     if not deepest <= depth <= DEEPEST:
-        fix = f"Use a whole number from {deepest} to {DEEPEST:,}."
         raise InputError(Problem("bad-depth", "depth", f"{depth}", fix))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
 from recdash.domain.arguments import check_type, texts_of, wrong_type
@@ -12,7 +13,7 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
-from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
+from recdash.evaluation.column_choice import ColumnsGiven, check_columns, mappings_of, read_column_choice
 from recdash.ingest.moment_columns import EARLIER
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online import proposals
@@ -101,10 +102,9 @@ def ab_test(
     """
     refused_codes = read_codes(refuse)
     check_type("rules", rules, OnlineRules, "Give recdash.online.rules.OnlineRules(…).")
-    for metric in metrics:
-        check_type("metrics", metric, OnlineMetric, "Give a list of recdash.online.metrics.OnlineMetric(…).")
-    check_type("primary", primary or "", str, "Give the name of a metric.")
-    check_type("covariates", covariates or {}, Mapping, "Give {metric: column}.")
+    metrics = _own_metrics(metrics)
+    check_type("primary", primary, (str, NoneType), "Give the name of a metric.")
+    check_type("covariates", covariates, (Mapping, NoneType), "Give {metric: column}.")
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
     tables = {
@@ -115,7 +115,6 @@ def ab_test(
         "aggregates": aggregates,
     }
     given = {name: table for name, table in tables.items() if table is not None}
-    _check_mappings(mappings, list(tables))
     logs = read_logs(with_events_on_cluster(given, engine), rules, mappings, columns=columns)
     choices = MetricChoices(tuple(texts_of("goals", goals, "revenue")), primary, covariates or {})
     counted = counted_test(logs, rules, metrics, choices)
@@ -125,18 +124,15 @@ def ab_test(
     return with_source(results, counted.source)
 
 
-def _check_mappings(mappings: object, tables: Sequence[str]) -> None:
-    """Raises InputError for mappings of another form, and UnknownName for those of no table of a test."""
-    if mappings is None:
-        return
-    if not isinstance(mappings, Mapping):
-        raise wrong_type("mappings", mappings, "Give {table: {role: column}}.")
-    for table, mapping in mappings.items():
-        if table not in tables:
-            raise UnknownName("table", table, tables)
-        check_type(f"mappings, {table}", mapping, Mapping, "Give {role: column}.")
-        for role, column in mapping.items():
-            check_type(f"mappings, {table}, {role}", column, str, "Give the name of a column.")
+def _own_metrics(metrics: object) -> tuple[OnlineMetric, ...]:
+    """Returns the custom metrics of an argument. Raises InputError for anything else."""
+    fix = "Give a list of recdash.online.metrics.OnlineMetric(…)."
+    if isinstance(metrics, str | Mapping) or not isinstance(metrics, Iterable):
+        raise wrong_type("metrics", metrics, fix)
+    metrics = tuple(metrics)
+    for metric in metrics:
+        check_type("metrics", metric, OnlineMetric, fix)
+    return metrics
 
 
 def with_events_on_cluster(tables: Mapping[str, Any], engine: Spark | None = None) -> Mapping[str, Any]:
@@ -210,6 +206,8 @@ def _read(
     rules.check()
     kinds = (*KINDS, *FURTHER_TABLES)
     choice = read_column_choice(columns, cast("Sequence[TableKind]", kinds))
+    check_columns("mappings", mappings, (Mapping,))
+    choice.check_given(tables, mappings)
     mappings = mappings_of(choice, kinds, mappings)
     uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
     release_freed_memory()  # frees what parsing took: 130 MiB of a million sessions in CSV

@@ -143,6 +143,13 @@ def test_files_are_compared_and_stored_with_their_columns(run: Recdash) -> None:
     assert stored["pairs"] == compared["pairs"]
 
 
+def test_columns_of_a_file_that_is_not_added_are_refused(run: Recdash) -> None:
+    files = ("--truth", "truth.csv", "--run", "als=als.csv", "--columns", f"{CHOSEN},train:user_id=uid")
+    added = run("add", "--experiment", "books", *files)
+    assert added.exit_code == 2
+    assert "columns, train: this table was not given" in added.stderr
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_workspace_takes_the_same_columns() -> None:
     space = recdash.open()

@@ -74,19 +74,28 @@ def estimated(**changed: Any) -> Any:
         (evaluated, "references", [3]),
         (evaluated, "refuse", 3),
         (evaluated, "refuse", [None]),
+        (evaluated, "accept_unknown_ids", "x"),
+        (evaluated, "accept_unknown_ids", None),
         (judged, "rules", 3),
         (judged, "rules", [None]),
         (judged, "inconclusive", "passed"),
+        (judged, "inconclusive", None),
         (judged, "ab_test", "sessions.csv"),
         (judged, "variant", "als"),
         (analysed, "rules", {}),
         (analysed, "metrics", ["clicks"]),
+        (analysed, "metrics", 5),
+        (analysed, "metrics", None),
+        (analysed, "metrics", {}),
         (analysed, "goals", 3),
         (analysed, "goals", [3]),
         (analysed, "primary", ["clicks"]),
+        (analysed, "primary", []),
         (analysed, "covariates", ["clicks"]),
+        (analysed, "covariates", []),
         (analysed, "correction", None),
         (analysed, "mappings", [("sessions", {})]),
+        (analysed, "mappings", []),
         (analysed, "mappings", {"sessions": "variant"}),
         (analysed, "mappings", {"sessions": {"variant": 5}}),
         (estimated, "clip", "10"),
@@ -94,7 +103,12 @@ def estimated(**changed: Any) -> Any:
         (estimated, "switch", 10**400),
         (estimated, "n_items", "5"),
         (estimated, "n_items", float("nan")),
+        (estimated, "n_items", True),
+        (estimated, "n_items", 2.5),
         (estimated, "mapping", "action"),
+        (estimated, "mapping", []),
+        (estimated, "mapping", {"click": 5}),
+        (estimated, "limits", 5),
     ],
 )
 def test_a_wrong_type_is_refused_by_name(call: Callable[..., Any], name: str, value: Any) -> None:
@@ -124,7 +138,9 @@ def test_events_are_counted_by_spark_or_this_process() -> None:
 
 
 def test_mappings_of_no_table_are_refused() -> None:
-    with pytest.raises(InputError, match=r"No table is called 'session'\. Did you mean 'sessions'"):
+    with pytest.raises(
+        InputError, match=r"mappings, session: this table was not given\. Did you mean 'sessions'"
+    ):
         analysed(mappings={"session": {"variant": "variant"}})
 
 
@@ -148,3 +164,21 @@ def test_one_text_is_one_rule_and_one_goal() -> None:
     assert repr(judged(rules="recall@2 >= 0").rules) == repr(judged().rules)  # NaN differs from itself
     (name,) = {row["metric"] for row in analysed().table().to_dict("records")} & {"engagement_rate"}
     assert analysed(goals=name).first_goal == analysed(goals=[name]).first_goal
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value", "table"),
+    [
+        (evaluated, "columns", {"train": {"user_id": "uid"}}, "train"),
+        (evaluated, "columns", {"predictions": {"prediction": "p"}}, "predictions"),
+        (evaluated, "columns", {"user-attributes": {"user_id": "uid"}}, "user_attributes"),
+        (analysed, "columns", {"events": {"event": "kind"}}, "events"),
+        (analysed, "mappings", {"events": {"event": "kind"}}, "events"),
+        (estimated, "columns", {"target": {"item_id": "arm"}}, "target"),
+    ],
+)
+def test_columns_of_a_table_that_was_not_given_are_refused(
+    call: Callable[..., Any], name: str, value: Any, table: str
+) -> None:
+    with pytest.raises(InputError, match=f"{name}, {table}: this table was not given"):
+        call(**{name: value})

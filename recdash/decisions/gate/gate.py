@@ -16,7 +16,7 @@ from recdash.decisions.gate.offline import GatePair, OfflineRule
 from recdash.decisions.gate.online import judge_online, unfinished, variant_of
 from recdash.decisions.gate.result import INCONCLUSIVE, GateResult, Inconclusive, RuleResult
 from recdash.decisions.gate.rules import ONLINE, GateRule, level_of_each, read_rules
-from recdash.domain.arguments import wrong_type
+from recdash.domain.arguments import check_type, wrong_type
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.request import check_choice
 
@@ -53,6 +53,7 @@ def gate(
     Raises InputError with every problem found: of rules, of files, and of metrics that cannot be computed.
     """
     read = read_rules(rules)
+    check_type("inconclusive", inconclusive, str, "Choose fail or pass.")
     check_choice("inconclusive", inconclusive, INCONCLUSIVE)
     offline = [rule for rule in read if not rule.online]
     _check_given(read, baseline, candidate, truth, ab_test, variant)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 from recdash import ingest
-from recdash.domain.arguments import check_number, check_type
+from recdash.domain.arguments import check_number, check_type, check_whole
 from recdash.errors import InputError, Problem
-from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
+from recdash.evaluation.column_choice import ColumnsGiven, check_columns, read_column_choice
 from recdash.ingest import Limits
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
@@ -60,12 +61,14 @@ def ope(
             if limit <= 0:
                 raise InputError(Problem(f"bad-{name}", name, f"{limit:g}", fix))
     if n_items is not None:
-        check_type("n_items", n_items, int, "Give the number of items, such as 80.")
+        check_whole("n_items", n_items, "Give the number of items, such as 80.")
     if n_items is not None and not is_uniform:
         fix = "Give it with the uniform target; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
-    check_type("mapping", mapping or {}, Mapping, "Give {role: column}.")
+    check_type("limits", limits, (Limits, NoneType), "Give recdash.ingest.Limits(…).")
+    check_columns("mapping", mapping, (str,))
     choice = read_column_choice(columns, ("bandit", "policy"))
+    choice.check_given(["bandit"] if is_uniform or isinstance(target, ListPolicy) else ["bandit", "policy"])
     uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]
     rows = uploads[0].table
     checked = logged(rows, user_column)

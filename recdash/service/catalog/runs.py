@@ -210,6 +210,8 @@ class Runs:
         tell(0.0, "Reading the file")
         names = [name] if name else []
         choice = read_column_choice(columns, ("run", "predictions"), names)
+        sources = {"run": source, "predictions": predictions}
+        choice.check_given([*names, *(kind for kind, table in sources.items() if table is not None)])
         if columns:
             mapping = choice.of("run", *names, also=mapping)
             predictions_mapping = choice.of("predictions", *names, also=predictions_mapping)
