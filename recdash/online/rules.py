@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from types import NoneType
 from typing import Any
 
+from recdash.domain.arguments import is_number
 from recdash.errors import InputError, Problem
 from recdash.online import times
 
 AMOUNTS = (
     "threshold_s", "item_cap_s", "grace_min", "clock_min", "bot_clicks", "bot_sessions", "planned_users",
 )  # fmt: skip
+WRITE_A_DAY = "Write 2026-11-02, or 2026-11-02T09:00:00Z."
+TEXT = (str, NoneType)
+TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "zone": (TEXT, "Give the name of a time zone, such as Europe/Berlin."),
+    "exposures_of": (TEXT, "Give the name of an experiment."),
+    "starts": (TEXT, WRITE_A_DAY),
+    "split": ((Mapping, NoneType), "Give {variant: share}."),
+    "activated_by": (TEXT, "Give the name of a total, such as clicks."),
+    "delta_method": ((bool,), "Give True or False."),
+}
+"""Rule that is no number → the types that it may have, and what to give."""
 RULES_OF_READING = ("zone", "exposures_of")
 RULES_OF_SESSIONS = ("threshold_s", "item_cap_s")
 """Rules that are applied while sessions are built from events, so that they cannot be changed in a stored
@@ -80,24 +92,31 @@ class OnlineRules:
 
     def check(self) -> None:
         """Raises InputError, with all problems, if rules are invalid."""
-        problems = []
+        if problems := list(self._problems()):
+            raise InputError(problems)
+
+    def _problems(self) -> Iterator[Problem]:
         for name in AMOUNTS:
-            value = getattr(self, name)
-            least = 1 if name == "planned_users" else 0
-            if value is not None and not (isinstance(value, int | float) and least <= value < math.inf):
-                place, fix = f"rule '{name}'", f"Give a number from {least}."
-                problems.append(Problem("bad-rule", place, f"it is {value!r}", fix))
-        if self.winsorise is not None and not 0.5 <= self.winsorise < 1:
+            value, least = getattr(self, name), 1 if name == "planned_users" else 0
+            is_stored = isinstance(value, int | float)  # numbers of other types cannot be stored with a test
+            if value is not None and not (is_number(value) and is_stored and value >= least):
+                yield _bad_rule(name, value, f"Give a number from {least}.")
+        for name, (kinds, fix) in TYPES.items():
+            if not isinstance(getattr(self, name), kinds):
+                yield _bad_rule(name, getattr(self, name), fix)
+        share = self.winsorise
+        if share is not None and not (is_number(share) and 0.5 <= share < 1):
             fix = "Give a share from 0.5 to 1: 0.99 caps at the totals of the top 1 % of users."
-            problems.append(Problem("bad-rule", "rule 'winsorise'", f"it is {self.winsorise:g}", fix))
+            yield _bad_rule("winsorise", share, fix)
         try:
-            if self.starts is not None:
+            if isinstance(self.starts, str):
                 times.of_text(self.starts)
         except ValueError:
-            fix = "Write 2026-11-02, or 2026-11-02T09:00:00Z."
-            problems.append(Problem("bad-rule", "rule 'starts'", f"'{self.starts}' is not a day", fix))
-        if problems:
-            raise InputError(problems)
+            yield Problem("bad-rule", "rule 'starts'", f"'{self.starts}' is not a day", WRITE_A_DAY)
+
+
+def _bad_rule(name: str, value: object, fix: str) -> Problem:
+    return Problem("bad-rule", f"rule '{name}'", f"it is {value!r:.40}", fix)
 
 
 def users_of_pair(users: Mapping[str, int], control: str, variant: str) -> int | None:

@@ -10,6 +10,7 @@ import pytest
 
 import recdash
 from recdash.errors import InputError
+from recdash.online.rules import OnlineRules
 
 TRUTH = pd.DataFrame({"user_id": [1, 2], "item_id": [10, 11]})
 LISTS = pd.DataFrame({"user_id": [1, 2], "item_id": [10, 12], "rank": [1, 1]})
@@ -135,6 +136,38 @@ def test_events_are_counted_by_spark_or_this_process() -> None:
     tables = {"exposures": SESSIONS[["user_id", "variant", "timestamp"]], "events": SESSIONS}
     with pytest.raises(InputError, match=r"engine: str 'spark'\. Give recdash\.Spark"):
         recdash.ab_test(**tables, engine="spark")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("threshold_s", True),
+        ("bot_sessions", 10**400),
+        ("planned_users", "1000"),
+        ("winsorise", "0.99"),
+        ("winsorise", [0.99]),
+        ("winsorise", 10**400),
+        ("zone", 1),
+        ("zone", {}),
+        ("exposures_of", 5),
+        ("starts", 20260302),
+        ("activated_by", ["clicks"]),
+        ("split", [1, 2]),
+        ("split", "even"),
+        ("delta_method", "yes"),
+    ],
+)
+def test_a_rule_of_a_wrong_type_is_refused(rule: str, value: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        analysed(rules=OnlineRules(**{rule: value}))
+    (problem,) = refused.value.problems
+    assert problem.place == f"rule '{rule}'"
+    assert problem.fix
+
+
+def test_true_is_no_planned_share() -> None:
+    with pytest.raises(InputError, match="Give each variant a share above 0"):
+        analysed(rules=OnlineRules(split={"0": True, "1": 2}))
 
 
 def test_mappings_of_no_table_are_refused() -> None:

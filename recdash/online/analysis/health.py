@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from recdash.domain.arguments import is_number
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.formatting.wording import listed, small
@@ -139,7 +140,7 @@ def sample_ratio(
     if len(users) < 2:
         return None, ()
     shares = split or dict.fromkeys(users, 1.0)
-    good = all(isinstance(share, int | float) and 0 < share <= MOST_SHARE for share in shares.values())
+    good = all(is_number(share) and 0 < share <= MOST_SHARE for share in shares.values())
     if set(shares) != set(users) or not good:
         listed = ", ".join(f"{name}={share}" for name, share in shares.items())
         message = f"the planned split is {listed}; the test has {', '.join(users)}"
