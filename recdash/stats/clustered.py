@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from recdash.domain.kinds import Floats
 
 
@@ -15,6 +17,7 @@ def clustered_error(share: Floats, part: Floats) -> tuple[float, float]:
     A cluster pulls the estimate towards itself, so that the variance is Σ s² / (1 − L). The degrees of
     freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
     """
-    own, pull = share / (1 - share), share**2 / (1 - share)
-    degrees = 1 / float(own @ own - 2 * own @ pull + pull.sum() ** 2)
+    pull = np.sort(share**2 / (1 - share))
+    pairs = pull[1:] @ pull.cumsum()[:-1]  # Σ over pairs of clusters, exact where one has nearly all shares
+    degrees = 1 / float(share @ share + 2 * pairs)
     return math.sqrt(float((part**2 / (1 - share)).sum())), degrees

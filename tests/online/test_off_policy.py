@@ -317,6 +317,23 @@ def test_a_propensity_that_is_no_chance_is_refused(propensity: float) -> None:
         logged(rows)
 
 
+@pytest.mark.parametrize("propensity", [1e-320, 1e-160, 1e-80])
+def test_a_propensity_too_small_for_its_weight_is_refused(propensity: float) -> None:
+    rows = pa.table({"item_id": ["a"], "click": [1.0], "propensity_score": [propensity]})
+    with pytest.raises(InputError, match=f"{propensity:g} is so small that a row's weight is beyond 1e.75"):
+        under_uniform(rows)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("propensity", [1e-70, 1e-12])
+def test_one_row_with_nearly_all_weight_decides_alone(propensity: float) -> None:
+    rows = pa.table({"item_id": ["a", "b"] * 20, "click": [1.0, 0.0, 0.0, 1.0] * 10,
+                     "user_id": [f"u{n}" for n in range(40)],
+                     "propensity_score": [propensity, *[0.5] * 39]})  # fmt: skip
+    result = under_uniform(rows)
+    assert (result.verdict, result.ess) == ("refused", pytest.approx(1))
+
+
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────
 
 

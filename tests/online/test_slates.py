@@ -137,3 +137,10 @@ def test_the_answer_of_a_log_with_slates_has_them() -> None:
     result = ope(pa.table({**rows, "request_id": ["r", "r"]}), POLICY)
     assert result.slates is not None
     assert result.as_dict()["slates"]["standard"]["value"] == pytest.approx(1 / 6 * 9 / 4)
+
+
+def test_products_of_weights_beyond_all_numbers_are_no_estimates() -> None:
+    log = pa.table({"item_id": ["a", "b"] * 2, "position": [1, 2] * 2, "click": [1.0, 0.0] * 2,
+                    "slate_id": ["s1", "s1", "s2", "s2"], "propensity_score": [1e-60] * 4})  # fmt: skip
+    rows = logged(log)
+    assert slate_estimates(rows, log, of_table(rows, log, POLICY, "the target")) is None

@@ -23,7 +23,7 @@ from recdash.formatting.display import Display
 from recdash.formatting.wording import capital
 from recdash.online.off_policy import reward_model
 from recdash.online.off_policy.display import TITLES, Ends, display_of, plot_estimates
-from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
+from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target, weights
 from recdash.stats import NORMAL_95
 from recdash.stats.clustered import clustered_error
 from recdash.stats.skewed import with_skewness
@@ -373,7 +373,7 @@ def off_policy(
     vanishes as the log grows. ``switch`` is the weight above which Switch-DR uses the reward model alone, by
     default the one with the least estimated error (``_switch``).
     """
-    weight, reward = target.probability / log.propensity, log.reward
+    weight, reward = weights(log, target), log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
     of_shown, of_target = reward_model.expected(log, target)
     correction = weight * (reward - of_shown)

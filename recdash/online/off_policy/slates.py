@@ -22,7 +22,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.off_policy.estimates import SlateEstimate, SlateEstimates, effective, mean_estimate
-from recdash.online.off_policy.target import LoggedRows, Target, codes_of
+from recdash.online.off_policy.target import MOST_WEIGHT, LoggedRows, Target, codes_of, weights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,8 @@ SLATE_NAMES = ("slate_id", "request_id", "rec_id", "recommendation_id", "list_id
 
 
 def slate_estimates(log: LoggedRows, rows: pa.Table, target: Target) -> SlateEstimates | None:
-    """Returns the estimates per slate; None if the log has no positions, or no column that names slates.
+    """Returns the estimates per slate; None if the log has no positions, or no column that names slates, and
+    if products of weights are beyond all numbers.
 
     Errors are by user if the log names users, else by slate. The user of a slate is that of its first row.
     """
@@ -41,11 +42,14 @@ def slate_estimates(log: LoggedRows, rows: pa.Table, target: Target) -> SlateEst
         return None
     order = np.lexsort((rows["position"].to_numpy(), slate))
     slate, reward = slate[order], log.reward[order]
-    weight = (target.probability / log.propensity)[order]
+    weight = weights(log, target)[order]
     start = np.flatnonzero(np.diff(slate, prepend=-1))
     user = None if log.user is None else np.unique(log.user[order][start], return_inverse=True)[1]
     row_user = None if user is None else user[slate]
-    down_to = _products(weight, start)
+    with np.errstate(over="ignore", invalid="ignore"):
+        down_to = _products(weight, start)
+    if not down_to.max(initial=0.0) <= MOST_WEIGHT:
+        return None
     whole = down_to[np.append(start[1:], len(slate)) - 1]
 
     def total(values: Floats) -> Floats:

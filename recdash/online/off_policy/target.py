@@ -26,6 +26,9 @@ USER_NAMES = (
 )  # fmt: skip
 """Names by which the column of users is recognised, likeliest first."""
 
+MOST_WEIGHT = 1e75
+"""Sums of the third powers of such weights are still finite numbers."""
+
 
 @dataclass(frozen=True)
 class LoggedRows:
@@ -77,6 +80,21 @@ class Target:
         strange = self.entry_item < 0
         shares = np.bincount(self.entry_case[strange], self.entry_probability[strange], self.n_cases)
         return float(shares[self.case].mean())
+
+
+def weights(log: LoggedRows, target: Target) -> Floats:
+    """Returns [n] the weight of each row: the target's probability of its item, divided by the propensity.
+
+    Raises InputError for a weight whose powers are beyond all numbers.
+    """
+    with np.errstate(over="ignore"):
+        weight = target.probability / log.propensity
+    if not weight.max(initial=0.0) <= MOST_WEIGHT:
+        least = float(log.propensity.min())
+        message = f"{least:g} is so small that a row's weight is beyond {MOST_WEIGHT:g}"
+        fix = "Give the probability with which the item was shown there, or remove the row."
+        raise InputError(Problem("tiny-propensity", "column 'propensity_score'", message, fix))
+    return weight
 
 
 def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
