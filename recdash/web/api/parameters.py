@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticKnownError
 from starlette.datastructures import QueryParams
 
 from recdash.domain.defaults import MOST_CANDIDATES
@@ -18,6 +19,16 @@ MOST_METRICS = 40
 Text = Annotated[str, Field(max_length=300)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Asked = TypeVar("Asked", bound="Parameters")
+
+
+def _no_choice(value: object) -> object:
+    """Returns the value of a number. Raises an error for true and false, which pydantic takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_choice)]
 
 
 class Parameters(BaseModel):
@@ -40,7 +51,9 @@ class ScoreParameters(Parameters):
         description="Metrics such as ndcg@10, or without @k at every cutoff; without any, those stored.",
     )
     slice: Text = Field("", description="A slice of users or items, such as user_warmth=cold.")
-    relevance_threshold: float | None = Field(None, description="Smallest relevance that counts as relevant.")
+    relevance_threshold: Number | None = Field(
+        None, description="Smallest relevance that counts as relevant."
+    )
 
     @property
     def scope(self) -> Scope:
@@ -58,7 +71,9 @@ class QueryParameters(Parameters):
     margin: Text | None = Field(None, description="Smallest difference that matters: 1% or 0.002.")
     correction: Correction = Field("holm", description="Multiple-testing correction.")
     slice: Text = Field("", description="A slice of users or items, such as user_warmth=cold.")
-    relevance_threshold: float | None = Field(None, description="Smallest relevance that counts as relevant.")
+    relevance_threshold: Number | None = Field(
+        None, description="Smallest relevance that counts as relevant."
+    )
 
     @property
     def query(self) -> NamedQuery:

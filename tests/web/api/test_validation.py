@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 
 from recdash.errors import InputError
+from recdash.mcp.arguments import OfComparison, OfScores
 from recdash.mcp.tools import TOOLS
 from recdash.web.api.additions import FileToStore, NewAddition
 from recdash.web.api.parameters import QueryParameters, ReportParameters, ScoreParameters, read
@@ -109,6 +110,18 @@ def test_parameters_of_an_address_are_told_likewise(query: str, place: str, find
     with pytest.raises(InputError) as refused:
         read(ScoreParameters, QueryParams(query))
     assert str(refused.value) == f"parameter {place}: {finding}. {fix}"
+
+
+@pytest.mark.parametrize("arguments", [OfScores, OfComparison])
+def test_true_is_no_number_for_an_assistant(arguments: type[BaseModel]) -> None:
+    """Its tools take numbers as texts, so that they are not read as strictly as bodies."""
+    given: dict[str, object] = {"experiment": "films", "relevance_threshold": "4"}
+    assert arguments.model_validate(given).model_dump()["relevance_threshold"] == 4
+    with pytest.raises(ValidationError) as refused:
+        arguments.model_validate({**given, "relevance_threshold": True})
+    assert str(invalid(refused.value, "argument")) == (
+        "argument relevance_threshold: true is not a number. Send a number, such as 0.5."
+    )
 
 
 VALUES = [None, True, -1, 10**9, 10**30, 0.5, math.inf, "", "x", "x" * 400, [], ["x"], [1] * 30, {}, {"": 1}]
