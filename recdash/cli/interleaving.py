@@ -58,7 +58,11 @@ HEADER = ("measure", "preference", "95 % interval", "p", "finding", "users")
 @click.argument("file", type=InputFile(), required=False)
 @columns_option
 @refuse_option
-@click.option("--control", help="The ranking with which the other one is compared.")
+@click.option(
+    "--control",
+    help="The ranking with which the other one is compared (default: named like a control, else first by "
+    "name).",
+)
 @click.option("--experiment", help="Store the test in this experiment; without FILE, show a stored one.")
 @click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
 @click.option("--link", "links", multiple=True, help="Which run a ranking is, as RANKING=RUN.")

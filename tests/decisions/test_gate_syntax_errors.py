@@ -25,6 +25,10 @@ YAML = [
     ("rules: - a", 1, "a list begins behind a key, in 'rules: - a'"),
     ("? [a]\n: b", 1, "a list or a mapping stands in place of a key, in '? [a]'"),
     ("- a\n- b\x01", 2, "it has a control character, in '- b\x01'"),
+    ("%x", 1, "a line cannot begin with '%', in '%x'"),
+    ("%x\n- a", 1, "a line cannot begin with '%', in '%x'"),
+    ("rules:\n- a\n%x >= 0\n- b", 3, "a line cannot begin with '%', in '%x >= 0'"),
+    ("%YAML 1.1\n---\n- [a", 3, "a bracket that opens here is not closed, in '- [a'"),
     ("}", 1, "the line is not YAML, in '}'"),
     (f"- @{'a' * 100}", 1, f"a text cannot begin with '@', in '- @{'a' * 56}…'"),
 ]

@@ -80,6 +80,8 @@ YAML_CAUSES = (
     ),
     Cause(re.compile(r"not allowed"), "it has a control character", "Remove the character."),
 )
+PERCENT = Cause(re.compile(r"^%(?!YAML|TAG)", re.MULTILINE), "a line cannot begin with '%'", IN_QUOTES)
+"""The cause of an error in a file with such a line, of which the parser says something else each time."""
 TOML_CAUSES = (
     Cause(
         re.compile(r"Invalid value"),
@@ -126,6 +128,8 @@ def yaml_problem(file: str, text: str, error: YAMLError) -> Problem:
     """Returns the problem of a text that is not YAML."""
     import yaml
 
+    if percent := PERCENT.pattern.search(text):
+        return _problem(file, text, text.count("\n", 0, percent.start()), PERCENT, "", "YAML")
     said = str(error)
     line = text.count("\n", 0, error.position) if isinstance(error, yaml.reader.ReaderError) else None
     if isinstance(error, yaml.MarkedYAMLError):
