@@ -67,8 +67,20 @@ class Commands(click.Group):
             with usage_errors_visible():
                 return super().invoke(ctx)
         except RecdashError as error:
-            say_lines(f"recdash: {_words(error)}", err=True)
+            if not _was_logged(error):
+                say_lines(f"recdash: {_words(error)}", err=True)
             ctx.exit(BAD_INPUT)
+
+
+def _was_logged(error: RecdashError) -> bool:
+    """Returns whether an own metric was asked for that was refused, which its file's reading told."""
+    from recdash.metrics import METRICS
+
+    return (
+        isinstance(error, InputError)
+        and error.problems != ()
+        and all(map(METRICS.was_refused_for, error.problems))
+    )
 
 
 def _words(error: RecdashError) -> str:

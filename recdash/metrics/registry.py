@@ -93,6 +93,10 @@ class MetricTable(Mapping[str, Metric]):
         with self._lock:
             self._refused.setdefault(key, problem)
 
+    def was_refused_for(self, problem: Problem) -> bool:
+        """Returns whether an own metric that was read has this problem, which was logged then."""
+        return problem in self._refused.values()
+
     def forget_own(self) -> None:
         """Drops the own metrics; those of files and packages are read again when one is needed."""
         with self._lock:

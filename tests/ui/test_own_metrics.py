@@ -174,6 +174,18 @@ def test_a_command_has_it_by_the_option_and_only_that_command(
     assert "No metric is called 'early_hits'" in refused.stderr
 
 
+def test_a_refused_metric_that_is_asked_for_is_told_once(
+    run: Recdash, early: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    early.write_text(early.read_text(encoding="utf-8").replace("0.5 **", "-1 * 0.5 **"), encoding="utf-8")
+    asked = ("evaluate", "--truth", "truth.csv", "--run", "als.csv", "--metrics", "early_hits@3")
+    refused = run(*asked)
+    told = [*refused.stderr.splitlines(), *(record.getMessage() for record in caplog.records)]
+    assert refused.exit_code == 2
+    (line,) = told
+    assert line.startswith("recdash: metrics file 'early.py', metric 'early_hits': on trial data")
+
+
 def test_a_stored_run_is_compared_by_it_in_a_terminal(run: Recdash) -> None:
     stored = ("add", "--experiment", "films", "--truth", "truth.csv", "--run", "als.csv", "--run", "pop.csv")
     assert run(*stored, "--accept-unknown-ids").exit_code == 0
