@@ -20,6 +20,8 @@ from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeCancelled, IntakeFile, IntakePlan
 from recdash.service.online import tests
 from recdash.store import Store
+from recdash.ui.upload import words
+from recdash.ui.upload.rows import read_as
 
 
 @pytest.fixture
@@ -73,6 +75,19 @@ def test_a_file_of_unknown_columns_alone_is_read_by_the_ids_of_its_experiment(wo
     text = "x,y,z\n" + "".join(f"{item},{user},{1 / int(place)}\n" for user, item, place in scored)
     (file,) = planned(workspace, {"als.csv": text.encode()}, experiment.id).files
     assert (file.kind, file.mapping["user_id"], file.mapping["item_id"]) == ("run", "y", "x")
+
+
+def test_a_column_of_sessions_that_is_left_out_is_told_with_its_file(workspace: Workspace) -> None:
+    """Only counting the test reads enough rows to know it."""
+    days = [f"202{user % 6}-{1 + user % 12:02}-{1 + user % 28:02}" for user in range(200)]
+    rows = [f"u{user},{'AB'[user % 2]},{user % 7},{day}\n" for user, day in enumerate(days)]
+    plan = planned(workspace, {"shop.csv": f"customer,group,orders,first_seen\n{''.join(rows)}".encode()})
+    (file,) = plan.files
+    assert "column 'first_seen'" in {n.place for n in file.notices if n.code == "column-left-out"}
+    assert words.columns_in_words(file) == "customer → user · group → variant · 1 metric or segment: orders"
+    assert "first_seen" not in read_as(file)
+    assert plan.test is not None
+    assert "column-left-out" not in {notice.code for notice in plan.test.notices}
 
 
 def test_a_name_that_a_stored_run_has_is_said_before_the_files_are_stored(workspace: Workspace) -> None:

@@ -541,6 +541,10 @@ class Planner:
             return replace(plan, problems=tuple(trial.placed()))
         if isinstance(trial, InterleavingResults):
             first.segments = tuple(sorted(trial.requests.labels.segments))
+        for draft in tables.values():
+            columns = draft.preview.columns if draft.preview else ()
+            places = {f"column '{column}'" for column in columns}
+            draft.notices += [n for n in trial.notices if n.code == "column-left-out" and n.place in places]
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
         notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
         return replace(

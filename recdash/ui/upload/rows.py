@@ -200,7 +200,7 @@ def read_as(file: PlannedFile) -> dict[str, str]:
     preview = file.preview
     if preview is None:
         return {}
-    left_out = {notice.place for notice in preview.notices if notice.code == "column-left-out"}
+    left_out = {notice.place for notice in file.notices if notice.code == "column-left-out"}
     further = words.FURTHER.get(preview.kind, "")
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
     read |= dict.fromkeys(file.segments or (), "segment")
