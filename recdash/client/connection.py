@@ -15,6 +15,7 @@ from recdash.errors import Forbidden, InputError, NotFound, Problem, RecdashErro
 from recdash.http import NOT_NOW, TOO_MANY, HttpServer, is_address
 
 BASE = "/api/v1"
+WRITE_ADDRESS = "Write the address of the dashboard, such as https://recdash.example.org."
 TOO_LARGE, SERVER_FAILED = 413, 500
 """Status of a request that is too large, and the first one of those of a failure."""
 
@@ -50,13 +51,19 @@ class Server:
     tell: Callable[[str], None] = field(default=lambda _: None, repr=False)
 
     def __post_init__(self) -> None:
+        address: object = self.address
+        if not isinstance(address, str):
+            finding = (
+                f"it is of the type {type(address).__name__}"  # without its value: it may have a password
+            )
+            raise InputError(Problem("bad-server", "server", finding, WRITE_ADDRESS))
         if "@" in self.address:
             fix = "Leave it out: the token gives access."
             raise InputError(Problem("secret-in-address", "server", "it has a name or password", fix))
         if not is_address(self.address):
-            fix = "Write the address of the dashboard, such as https://recdash.example.org."
-            raise InputError(Problem("bad-server", "server", f"'{self.address}'", fix))
-        if not self.token.isascii() or not self.token.isprintable() or not self.token:
+            raise InputError(Problem("bad-server", "server", f"'{self.address}'", WRITE_ADDRESS))
+        token: object = self.token
+        if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token:
             fix = "An admin creates one in Settings, or with recdash tokens create."
             raise InputError(Problem("bad-token", "token", "it is no API token", fix))
 
@@ -77,7 +84,12 @@ class Server:
     def post(self, path: str, body: Mapping[str, Any], *, key: str = "") -> Any:
         """Returns the answer to a JSON body; with a ``key``, the server does only once what it asks for."""
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
-        return self.json_of(self.request("POST", path, json.dumps(body).encode(), headers))
+        try:
+            content = json.dumps(body).encode()
+        except (TypeError, ValueError) as error:
+            fix = "Give texts, numbers, true or false, and lists and dicts of them."
+            raise InputError(Problem("bad-option", "options", f"no JSON ({error})", fix)) from None
+        return self.json_of(self.request("POST", path, content, headers))
 
     def request(
         self,

@@ -61,7 +61,7 @@ def push(
         }
         for file in files
     ]
-    given = {name: value for name, value in options.items() if value not in (None, [], (), {}, False)}
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
     body = {"experiment": experiment, "files": sent, **given}
     addition = server.post("/additions", body, key=token_hex(16))
     text = ""

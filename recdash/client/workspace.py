@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recdash.client.connection import Server, in_path
 from recdash.client.pushing import FileToPush, SourceToFetch, push
+from recdash.domain.arguments import check_type, wrong_type
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem, no_experiment
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Value = TypeVar("Value")
+OneOrSeveral = Value | Sequence[Value] | Mapping[str, Value]
 SCORE_COLUMNS = ("run_id", "run", "metric", "k", "value", "std_error", "n_users")
 
 
@@ -267,32 +270,50 @@ class RemoteWorkspace:
     def push(
         self,
         experiment: str,
-        files: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] = (),
+        files: OneOrSeveral[str | os.PathLike[str]] = (),
         *,
-        sources: Sequence[str] | Mapping[str, str] = (),
+        sources: OneOrSeveral[str] = (),
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> dict[str, Any]:
         """Stores files in the experiment of this name, and returns what was stored.
 
-        ``files`` are recognised; a mapping is {name of the candidate: its file}. ``sources``, in the same
-        forms, are tables that the server fetches: see ``sources``. ``options`` are those of
-        ``POST /additions``: baseline, tags, depth, control and so on. Raises InputError with the problems of
-        the files; nothing is stored then.
+        ``files``, one or several, are recognised; a mapping is {name of the candidate: its file}.
+        ``sources``, in the same forms, are tables that the server fetches: see ``sources``. ``options`` are
+        those of ``POST /additions``: baseline, tags, depth, control and so on. Raises InputError with the
+        problems of the files; nothing is stored then.
         """
-        if isinstance(files, Mapping):
-            sent = [FileToPush(Path(file), run=name, kind="run") for name, file in files.items()]
-        else:
-            sent = [FileToPush(Path(file)) for file in files]
-        if isinstance(sources, Mapping):
-            fetched = [SourceToFetch(source, run=name, kind="run") for name, source in sources.items()]
-        else:
-            fetched = [SourceToFetch(source) for source in sources]
+        given = _by_name("files", files, (str, os.PathLike))
+        sent = [FileToPush(Path(file), name, kind) for name, kind, file in given]
+        tables = _by_name("sources", sources, str)
+        fetched = [SourceToFetch(source, name, kind) for name, kind, source in tables]
         return push(self._server, experiment, [*sent, *fetched], options, tell)
 
     def sources(self) -> list[str]:
         """Returns the names of the tables elsewhere that the server can fetch."""
         return list(self._server.ask("/sources")["sources"])
+
+
+def _by_name(
+    argument: str, given: Any, kinds: type | tuple[type, ...]
+) -> list[tuple[str | None, str | None, Any]]:
+    """Returns (name of the candidate, "run", value) of {name: value}; (None, None, value) of one value or
+    several.
+
+    Raises InputError for anything else.
+    """
+    fix = "Give a list, or {name of the candidate: one}."
+    if isinstance(given, kinds):
+        return [(None, None, given)]
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise wrong_type(argument, given, fix)
+    if isinstance(given, Mapping):
+        named: list[tuple[str | None, str | None, Any]] = [(name, "run", one) for name, one in given.items()]
+    else:
+        named = [(None, None, one) for one in given]
+    for _, _, one in named:
+        check_type(argument, one, kinds, fix)
+    return named
 
 
 def _experiment(facts: Mapping[str, Any]) -> RemoteExperiment:

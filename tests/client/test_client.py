@@ -124,6 +124,37 @@ def test_an_address_must_be_one(address: str) -> None:
         recdash.connect(address, "recdash_x")
 
 
+@pytest.mark.parametrize("address", [None, 5, True, b"http://films", ["http://films"]])
+def test_an_address_of_a_wrong_type_is_refused(address: Any) -> None:
+    with pytest.raises(InputError, match=r"server: .* Write the address of the dashboard"):
+        recdash.connect(address, "token")
+
+
+@pytest.mark.parametrize("token", [None, 5, b"s3cret", ["s3cret"]])
+def test_a_token_of_a_wrong_type_is_refused_without_showing_it(token: Any) -> None:
+    with pytest.raises(InputError, match="token: it is no API token") as refused:
+        recdash.connect("http://localhost:1", token)
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"files": 5}, "files: int 5. Give a list"),
+        ({"files": [5]}, "files: int 5. Give a list"),
+        ({"files": b"als.csv"}, "files: bytes b'als.csv'. Give a list"),
+        ({"sources": [None]}, "sources: NoneType. Give a list"),
+        ({"files": __file__, "tags": {"new"}}, "options: no JSON (Object of type set"),
+        ({"files": __file__, "depth": 0}, "body depth: 0 is too small. Send 1 or more."),
+        ({"files": __file__, "dept": 5}, "body dept: it is unknown."),
+    ],
+)
+def test_what_cannot_be_pushed_is_told(remote: RemoteWorkspace, given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        remote.push("odd", **given)
+    assert str(refused.value).startswith(problem)
+
+
 @pytest.mark.parametrize("address", ["http://ann:hunter2@127.0.0.1:1", "ftp://ann:hunter2@127.0.0.1:1"])
 def test_an_address_with_a_password_is_refused_without_showing_it(address: str) -> None:
     with pytest.raises(InputError, match="name or password") as refused:
