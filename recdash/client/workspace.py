@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recdash.client.connection import Server, in_path
 from recdash.client.pushing import FileToPush, SourceToFetch, push
@@ -18,8 +18,7 @@ from recdash.errors import InputError, NotFound, Problem, no_experiment
 if TYPE_CHECKING:
     import pandas as pd
 
-Value = TypeVar("Value")
-OneOrSeveral = Value | Sequence[Value] | Mapping[str, Value]
+AnyPath = str | os.PathLike[str]
 SCORE_COLUMNS = ("run_id", "run", "metric", "k", "value", "std_error", "n_users")
 
 
@@ -270,9 +269,9 @@ class RemoteWorkspace:
     def push(
         self,
         experiment: str,
-        files: OneOrSeveral[str | os.PathLike[str]] = (),
+        files: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath] = (),
         *,
-        sources: OneOrSeveral[str] = (),
+        sources: str | Sequence[str] | Mapping[str, str] = (),
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> dict[str, Any]:

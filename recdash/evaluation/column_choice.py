@@ -18,7 +18,7 @@ TITLES = {
     "policy": "target",
 }  # fmt: skip
 """Names that callers may use for kinds of tables."""
-EXAMPLES = {
+EXAMPLES: Mapping[tuple[type, ...], str] = {
     (str, Mapping): '{"user_id": "uid"} for all tables, {"truth": {"item_id": "isbn"}} for one',
     (str,): '{"item_id": "arm"}',
     (Mapping,): '{"sessions": {"unit_id": "uid"}}',

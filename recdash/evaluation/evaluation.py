@@ -147,7 +147,7 @@ def evaluate(
     )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
     tables = sources_of(truth, train, catalogue, others)
-    given = [kind for kind, table in tables.items() if table is not None]
+    given: list[str] = [kind for kind, table in tables.items() if table is not None]
     given += [*(["run"] if runs else ()), *(["predictions"] if predictions else ()), *runs, *predictions]
 
     def score(columns: ColumnsGiven | None) -> Evaluation:
