@@ -307,11 +307,13 @@ def _by_name(
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise wrong_type(argument, given, fix)
     if isinstance(given, Mapping):
-        named: list[tuple[str | None, str | None, Any]] = [(name, "run", one) for name, one in given.items()]
+        named: list[tuple[str | None, str | None, Any]] = [
+            (name, "run", value) for name, value in given.items()
+        ]
     else:
-        named = [(None, None, one) for one in given]
-    for _, _, one in named:
-        check_type(argument, one, kinds, fix)
+        named = [(None, None, value) for value in given]
+    for _, _, value in named:
+        check_type(argument, value, kinds, fix)
     return named
 
 
