@@ -343,7 +343,8 @@ def counted_test(
         of_library = [metric for metric in library if table.allows(metric) and not metrics]
         proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
         available = [metric for metric, _ in table.measured(metrics or proposed)]
-        own = choices.applied(metrics or proposed, available, [*table.totals, *table.columns_before])
+        columns = [*table.totals, *table.columns_before]
+        own = choices.applied(metrics or proposed, available, columns, are_given=bool(metrics))
         source = ResultSource(None, own, rules, table)
         return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library, choices))
     if users is None:
@@ -360,6 +361,7 @@ def counted_test(
         metrics or proposed,
         standard,
         {*users.totals, *users.before, *(f"{EARLIER}{name}" for name in users.before)},
+        are_given=bool(metrics),
     )
     users = with_totals(users, own)
     source = ResultSource(users, with_standard_metrics(own), rules)

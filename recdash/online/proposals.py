@@ -77,15 +77,22 @@ class MetricChoices:
         return tuple({metric.name: metric for metric in (*chosen, *quantiles)}.values())
 
     def applied(
-        self, own: Sequence[OnlineMetric], available: Sequence[OnlineMetric], columns: Collection[str]
+        self,
+        own: Sequence[OnlineMetric],
+        available: Sequence[OnlineMetric],
+        columns: Collection[str],
+        *,
+        are_given: bool = True,
     ) -> tuple[OnlineMetric, ...]:
         """Returns the test's own metrics with the choices, and the ``available`` others that they change.
 
-        ``columns`` are the names of totals. Raises InputError for names of no metric and no column.
+        ``columns`` are the names of totals. ``are_given`` is whether a person gave the own metrics, so that
+        their roles are chosen, too; a goal is one by default. Raises InputError for names of no metric and no
+        column.
         """
         by_name = {metric.name: metric for metric in (*available, *own)}
         self._check(by_name, columns)
-        primary, margins = self._primary(by_name), self._planned_margins(by_name)
+        primary, margins = self._with_planned(by_name, own if are_given else ())
         chosen = {}
         for name, metric in by_name.items():
             changed = with_purpose(metric, self.purposes.get(name))
@@ -104,17 +111,31 @@ class MetricChoices:
         names = {metric.name for metric in own}
         return tuple(metric for name, metric in chosen.items() if name in names or metric != by_name[name])
 
-    def _primary(self, metrics: Collection[str]) -> str | None:
-        """Returns the primary metric: the chosen one, else the planned one if the test has it."""
-        planned = self.plan.primary if self.plan else None
-        return self.primary or (planned if planned in metrics else None)
-
-    def _planned_margins(self, metrics: Collection[str]) -> dict[str, float]:
-        """Returns {metric: margin} of the planned guardrails that are for nothing else by choice."""
-        others = {name for name, purpose in self.purposes.items() if purpose.role != "guardrail"}
-        others |= {*self.goals, self._primary(metrics) or ""}
-        planned = self.plan.guardrails if self.plan else {}
-        return {name: margin for name, margin in planned.items() if name in metrics and name not in others}
+    def _with_planned(
+        self, metrics: Collection[str], given: Sequence[OnlineMetric]
+    ) -> tuple[str | None, Mapping[str, float]]:
+        """Returns the primary metric and the planned guardrails, {metric: margin}: those of the plan that the
+        test has and that are for nothing else by choice.
+        """
+        plan = self.plan
+        if plan is None:
+            return self.primary, {}
+        roles: dict[str, MetricRole] = {metric.name: metric.role for metric in given if metric.role != "goal"}
+        roles |= {name: purpose.role for name, purpose in self.purposes.items()}
+        roles |= dict.fromkeys(self.goals, "goal")
+        primary = self.primary
+        is_chosen = primary is not None or any(metric.is_primary for metric in given)
+        is_goal = roles.get(plan.primary, "other" if self.goals else "goal") == "goal"
+        if plan.primary in metrics and is_goal and not is_chosen:
+            primary = plan.primary
+        with_margin = {metric.name for metric in given if metric.margin is not None}
+        margins = {
+            name: margin
+            for name, margin in plan.guardrails.items()
+            if name in metrics and roles.get(name, "guardrail") == "guardrail"
+            if name != primary and name not in with_margin
+        }
+        return primary, margins
 
     def _check(self, metrics: Collection[str], columns: Collection[str]) -> None:
         named = [("goals", name) for name in self.goals] + [("covariates", name) for name in self.covariates]

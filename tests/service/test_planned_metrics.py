@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from standing_clock import StandingClock
 
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
+from recdash.online import OnlineMetric
 from recdash.online.plan import AnalysisPlan
 from recdash.online.proposals import MetricChoices, MetricPurpose
 from recdash.service import Workspace
@@ -25,9 +27,14 @@ PLAN = AnalysisPlan("orders", {"load_ms": 0.05}, effect=0.1, users=400)
 
 
 @pytest.fixture
-def space(tmp_path: Path) -> Iterator[Workspace]:
+def clock() -> StandingClock:
+    return StandingClock(BEGIN)
+
+
+@pytest.fixture
+def space(tmp_path: Path, clock: StandingClock) -> Iterator[Workspace]:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
-    yield Workspace(store, person=Person("ann", "editor"), clock=StandingClock(BEGIN))
+    yield Workspace(store, person=Person("ann", "editor"), clock=clock)
     store.close()
 
 
@@ -89,6 +96,50 @@ def test_what_is_chosen_counts_and_is_named_as_a_difference(space: Workspace, sh
     assert {deviation.code for deviation in check.deviations} == {"primary", "no-guardrail"}
 
 
+def test_a_planned_primary_metric_that_is_for_information_by_choice_is_no_goal(
+    space: Workspace, shop: str
+) -> None:
+    space.plans.add(shop, PLAN)
+    test = stored(space, shop, MetricChoices(purposes={"orders": MetricPurpose("other", "up")}))
+    assert roles(space, test)["orders"] == ("other", None)
+
+
+def test_goals_that_are_chosen_without_the_planned_primary_metric_are_the_only_ones(
+    space: Workspace, shop: str
+) -> None:
+    space.plans.add(shop, PLAN)
+    assert roles(space, stored(space, shop, MetricChoices(goals=("revenue",)))) == {
+        "revenue": ("goal", None),
+        "load_ms": ("guardrail", 0.05),
+        "orders": ("other", None),
+    }
+
+
+def own(name: str, **changed: Any) -> OnlineMetric:
+    return OnlineMetric(name, name, "", "", name, low=None, **changed)
+
+
+def test_metrics_that_are_given_keep_the_roles_and_margins_given_with_them(
+    space: Workspace, shop: str
+) -> None:
+    space.plans.add(shop, PLAN)
+    metrics = [own("orders"), own("load_ms", role="guardrail", margin=0.1), own("revenue", is_primary=True)]
+    test = space.online_tests.add(shop, "checkout", {"sessions": table()}, metrics=metrics)
+    assert list(roles(space, test).items()) == [
+        ("revenue", ("goal", None)),
+        ("orders", ("goal", None)),
+        ("load_ms", ("guardrail", 0.1)),
+    ]
+
+
+def test_metrics_that_are_given_without_a_role_have_the_planned_one(space: Workspace, shop: str) -> None:
+    space.plans.add(shop, PLAN)
+    metrics = [own("revenue"), own("orders"), own("load_ms", direction="down")]
+    test = space.online_tests.add(shop, "checkout", {"sessions": table()}, metrics=metrics)
+    assert next(iter(roles(space, test))) == "orders"
+    assert roles(space, test)["load_ms"] == ("guardrail", 0.05)
+
+
 def test_a_guardrail_of_another_direction_keeps_the_planned_margin(space: Workspace, shop: str) -> None:
     space.plans.add(shop, PLAN)
     test = stored(space, shop, MetricChoices(purposes={"load_ms": MetricPurpose("guardrail", "up")}))
@@ -106,9 +157,10 @@ def test_a_plan_of_another_test_changes_nothing(space: Workspace, shop: str) -> 
 
 
 def test_the_same_upload_is_one_test_also_when_it_was_stored_before_its_plan(
-    space: Workspace, shop: str
+    space: Workspace, shop: str, clock: StandingClock
 ) -> None:
     before = stored(space, shop)
+    clock.wait(days=1)
     space.plans.add(shop, replace(PLAN, test="checkout"))
     assert stored(space, shop).id == before.id
     assert len(space.online_tests.all(shop)) == 1

@@ -234,6 +234,11 @@ def test_a_planned_test_has_the_primary_metric_and_the_guardrail_of_its_plan(app
     assert box(app, "Primary metric").options == ["orders (planned)", "revenue", "opened", "history"]
     assert box(app, "opened").value == MetricPurpose("guardrail", "up")
     assert "Planned: primary metric orders, guardrail opened (5 %). “Results” names" in text_of(app)
+    passed(box(app, "orders").set_value(MetricPurpose("other", "up")).run())
+    assert box(app, "orders").value == MetricPurpose("other", "up")
+    usual, *others = box(app, "Primary metric").options
+    assert (usual, "orders" in others) == ("all goals alike", True)
+    passed(box(app, "orders").set_value(MetricPurpose("goal", "up")).run())
     finish(app, "Analyze A/B test")
     rows = state.workspace().online_tests.results(only_test().id).rows
     assert next(iter(rows)).metric == "orders"

@@ -56,8 +56,11 @@ def _bound(
 
 
 def _primary(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
-    planned = test.analysis.primary if test.analysis is not None else None
-    usual = f"{planned} (planned)" if planned in test.purposes else "all goals alike"
+    planned = test.analysis.primary if test.analysis is not None else ""
+    purpose = test.purposes.get(planned)
+    if purpose is None or purpose.role != "goal":  # the test lacks it, or it is for something else by choice
+        planned = ""
+    usual = f"{planned} (planned)" if planned else "all goals alike"
     titles = {ALL_GOALS: usual, **{name: name for name in test.purposes if name != planned}}
     chosen = choices.primary if choices.primary in titles else ALL_GOALS
     box = _bound(upload, "primary", chosen, lambda name: replace(choices, primary=name or None))
