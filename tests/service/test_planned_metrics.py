@@ -166,6 +166,21 @@ def test_the_same_upload_is_one_test_also_when_it_was_stored_before_its_plan(
     assert len(space.online_tests.all(shop)) == 1
 
 
+@pytest.mark.parametrize("test", ["", "ranking"])
+def test_the_same_upload_is_one_test_also_when_its_plan_is_now_another_one(
+    space: Workspace, shop: str, clock: StandingClock, test: str
+) -> None:
+    """The plan of the next test, or a plan whose test has another name by now."""
+    plan = space.plans.add(shop, PLAN)
+    before = stored(space, shop)
+    clock.wait(days=1)
+    if test:
+        space.plans.change(shop, plan.id, replace(PLAN, test=test), "It is for the ranking.")
+    else:
+        space.plans.add(shop, AnalysisPlan("revenue"))
+    assert stored(space, shop).id == before.id
+
+
 def test_add_data_shows_the_roles_that_are_stored(space: Workspace, shop: str, tmp_path: Path) -> None:
     space.plans.add(shop, PLAN)
     file = tmp_path / "checkout.csv"

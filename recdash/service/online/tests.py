@@ -72,8 +72,7 @@ class StagedTest:
     ``links`` are those of the ``NewTest``. ``notices`` are those of the test, and what its rules exclude.
     ``by_control`` is {variant: the test with this control}, of the
     variants that served a run, where the test's own control is only the first variant by name.
-    ``asked_users`` is the planned sample size that was asked for, and ``asked_metrics`` are the metrics; the
-    test may have those of a plan.
+    ``asked_users`` is the planned sample size that was asked for; the test's rules may have that of a plan.
     """
 
     test: OnlineTest
@@ -81,7 +80,6 @@ class StagedTest:
     by_control: Mapping[str, OnlineTest]
     notices: tuple[Problem, ...]
     asked_users: int | None = None
-    asked_metrics: tuple[OnlineMetric, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,19 +186,17 @@ class OnlineTests:
         computed here with each variant that served a run as control.
         """
         self._context.must_be_editor()
-        rules = new.rules
+        rules, choices = new.rules, new.choices
         logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
-        library = new.choices.of_library(self._library())
+        library = choices.of_library(self._library())
         users = self._users_in(logs, rules, [*new.metrics, *library])
-        known = self.planned(experiment_id, new.name) if experiment_id is not None else None
-        applied = known.applied(_sample(users)) if known else None
-        if applied is not None and applied.is_before_data:
-            rules = replace(rules, planned_users=applied.plan.users or rules.planned_users)
-        asked = counted_test(logs, rules, new.metrics, new.choices, users=users, library=library)
-        counted = asked
-        if applied is not None:
-            choices = replace(new.choices, plan=applied.plan)
-            counted = counted_test(logs, rules, new.metrics, choices, users=users, library=library)
+        planned = self.planned(experiment_id, new.name) if experiment_id is not None else None
+        if planned is not None:
+            plan, is_before_data = planned.applied(_sample(users))
+            choices = replace(choices, plan=plan)
+            if is_before_data:
+                rules = replace(rules, planned_users=plan.users or rules.planned_users)
+        counted = counted_test(logs, rules, new.metrics, choices, users=users, library=library)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
@@ -230,11 +226,20 @@ class OnlineTests:
             # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         noticed = (*logs.notices, *results.noticed())
-        return StagedTest(test, new.links, by_control, noticed, new.rules.planned_users, asked.own)
+        return StagedTest(test, new.links, by_control, noticed, new.rules.planned_users)
 
     def planned(self, experiment_id: str, name: str) -> PlanOfTest | None:
-        """Returns the plan that an experiment has for a test with this name, which is not stored yet."""
-        test = OnlineTest("", experiment_id, clean_name(name), self._context.now(), "sessions", "", "")
+        """Returns the plan that an experiment has for a test with this name.
+
+        If such a test is stored, it is the plan as it was then: the same upload has the same metrics whatever
+        was planned later.
+        """
+        name = clean_name(name)
+        known = self._store.online_tests.of_experiment(experiment_id, archived=True)
+        stored = next((test for test in known if test.name == name), None)
+        if stored is not None:
+            return plan_of_test(self._store, stored, stored.created)
+        test = OnlineTest("", experiment_id, name, self._context.now(), "sessions", "", "")
         return plan_of_test(self._store, test)
 
     def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
@@ -261,27 +266,23 @@ class OnlineTests:
         none.
 
         A guessed control does not count: it was not asked for, and links may have given the stored test
-        another one. Nor do a planned sample size, primary metric and guardrails that were not asked for: the
-        plan that gives them may have changed, and tests stored before did not take them from the plan. Nor
-        do rules that tests stored before did not have.
+        another one. Nor does a planned sample size that was not asked for: tests stored before did not take
+        it from their plan. Nor do rules that tests stored before did not have.
         """
         is_guessed = is_control_guessed(staged.test.notices)
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = replace(OnlineRules.of_stored(test.rules), **BEFORE, planned_users=None)
             control = None if is_guessed else test.control
-            return test.name, test.upload, dict(test.tables), rules, control
+            return test.name, test.upload, dict(test.tables), rules, own_metrics_of(test), control
 
         def has_size(test: OnlineTest) -> bool:
             sizes = (staged.asked_users, staged.test.rules.get("planned_users"))
             return staged.asked_users is None or test.rules.get("planned_users") in sizes
 
-        def has_metrics(test: OnlineTest) -> bool:
-            return own_metrics_of(test) in (staged.asked_metrics, own_metrics_of(staged.test))
-
         known = self._store.online_tests.of_experiment(experiment_id, archived=True)
-        alike = (stored for stored in known if identity(stored) == identity(staged.test))
-        return next((stored for stored in alike if has_size(stored) and has_metrics(stored)), None)
+        same = (stored for stored in known if identity(stored) == identity(staged.test) and has_size(stored))
+        return next(same, None)
 
     def preview(
         self,
