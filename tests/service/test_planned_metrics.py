@@ -193,3 +193,15 @@ def test_add_data_shows_the_roles_that_are_stored(space: Workspace, shop: str, t
     (test,) = space.online_tests.all(shop)
     assert roles(space, test)["load_ms"] == ("guardrail", 0.05)
     assert next(iter(roles(space, test))) == "orders"
+
+
+@pytest.mark.parametrize("name", [" ", "x" * 300, "a\x07b"])
+def test_add_data_tells_an_impossible_name_of_the_test(
+    space: Workspace, shop: str, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "checkout.csv"
+    table().to_csv(file, index=False)
+    for experiment in (None, shop):
+        intake = space.intake.plan([IntakeFile("1", "checkout.csv", file)], experiment_id=experiment)
+        (problem,) = intake.with_settings(test_name=name).test_problems
+        assert problem.place == "name of the test"

@@ -53,6 +53,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.planned import PlanOfTest
 from recdash.service.online.tests import OnlineTests, PreviewedTest
+from recdash.service.validation import clean_name
 
 MOST_IDS = 500_000
 """Largest number of an experiment's users, and items, with which the columns of files are compared."""
@@ -528,8 +529,8 @@ class Planner:
         name = chosen_name or plain_name(first.file.name)
         if beside is not None and name == beside.name:
             name = f"{name} interleaved"
-        plan = TestPlan(name, kind, files, problems=tuple(problems))
-        if problems or not all(draft.reads_well for draft in tables.values()):
+        plan = TestPlan(name, kind, files, problems=(*problems, *_problems_of_name(name)))
+        if plan.problems or not all(draft.reads_well for draft in tables.values()):
             return plan
         chosen = self._settings.control if beside is None else None
         plan = replace(plan, offers=self._offers(tables, chosen))
@@ -671,6 +672,15 @@ class Planner:
             not draft.look.is_whole or bool(draft.look.problems),
             draft.segments,
         )
+
+
+def _problems_of_name(name: str) -> tuple[Problem, ...]:
+    """Returns why no test can have this name."""
+    try:
+        clean_name(name)
+    except InputError as error:
+        return tuple(replace(problem, place="name of the test") for problem in error.problems)
+    return ()
 
 
 def _purposes(trial: Trial) -> dict[str, MetricPurpose]:
