@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
@@ -32,8 +32,6 @@ from recdash.store.write_lock import DEADLINE_SECONDS, WriteLock, busy, write_lo
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
-POOL = "pool"
-"""The key of the pool's id among the facts of a connection."""
 WRITER_BUSY_SECONDS = 30
 READER_BUSY_SECONDS = 5
 CHECKPOINT_SECONDS = 1
@@ -76,6 +74,32 @@ class Remembered:
                 self._is_read = True
             answer: Answer = self._value
             return answer
+
+
+class ClosingPool(QueuePool):
+    """A pool that, once it was disposed of, closes each connection that is returned to it.
+
+    Another thread was reading meanwhile, or waited for a connection. A plain pool keeps such a connection
+    open, with the file, until Python's collector finds the pool.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._is_disposed = False
+        # no connection is returned open while those in the pool are closed; the collector may return one in
+        # the thread that closes them
+        self._closing = RLock()
+
+    def dispose(self) -> None:
+        with self._closing:
+            self._is_disposed = True
+            super().dispose()
+
+    def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
+        with self._closing:
+            if self._is_disposed:
+                record.close()
+            super()._do_return_conn(record)
 
 
 class UntilCommit:
@@ -377,33 +401,14 @@ def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str
         "sqlite://",
         module=driver,
         creator=partial(_opened, driver, file),
-        poolclass=QueuePool,
+        poolclass=ClosingPool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=DEADLINE_SECONDS,
     )
     event.listen(engine, "connect", lambda dbapi, _record: set_up(dbapi))
     event.listen(engine, "begin", lambda conn: _execute(conn, begin))
-    close_when_returned_late(engine)
     return engine
-
-
-def close_when_returned_late(engine: Engine) -> None:
-    """Closes a connection that is returned after its pool was disposed of.
-
-    Another thread was reading meanwhile. SQLAlchemy puts such a connection into the old pool, where it stays
-    open, with the file, until Python's collector finds it.
-    """
-
-    def note_pool(_dbapi: Any, record: ConnectionPoolEntry) -> None:
-        record.info[POOL] = id(engine.pool)
-
-    def close_late(_dbapi: Any, record: ConnectionPoolEntry) -> None:
-        if record.info.get(POOL) != id(engine.pool):
-            record.close()
-
-    event.listen(engine, "connect", note_pool)
-    event.listen(engine, "checkin", close_late)
 
 
 def _execute(connection: Connection, statement: str) -> None:
@@ -468,8 +473,9 @@ def _unpooled(engine: Engine, url: URL) -> Any:
 
 
 def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
-    engine = create_engine(
+    return create_engine(
         url,
+        poolclass=ClosingPool,
         pool_size=size,
         max_overflow=0,
         pool_timeout=DEADLINE_SECONDS,
@@ -477,8 +483,6 @@ def _postgresql_engine(url: URL, size: int, **options: Any) -> Engine:
         execution_options=options,
         connect_args={"connect_timeout": CONNECT_SECONDS},
     )
-    close_when_returned_late(engine)
-    return engine
 
 
 def _postgresql_writer(url: URL) -> Engine:

@@ -207,6 +207,19 @@ def test_connections_of_readers_are_closed_once_idle_and_opened_again(open_again
     assert [found.id for found in store.experiments.all()] == [films.id]
 
 
+def test_a_reader_that_connects_while_its_pool_is_closed_leaves_no_connection_open(open_again: Open) -> None:
+    """As a thread does that waits for a connection meanwhile."""
+    store = open_again()
+    pool = store._transactions.database.reader.pool
+    store.close_idle_readers()
+    connection = pool.connect()
+    driver = connection.driver_connection
+    connection.close()
+    assert driver is not None
+    with pytest.raises(sqlite_driver().ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
+
+
 @pytest.mark.parametrize(
     "url", ["sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro", "mysql://h/d", "films.db", ""]
 )
