@@ -88,11 +88,11 @@ class AnalysisPlan:
 
     @property
     def weekday_note(self) -> str:
-        """Returns that the duration is not full weeks, as is advised; empty if it is or is not planned."""
+        """Returns that the duration is not in full weeks, as is advised; empty if it is or is not planned."""
         if self.days is None or self.days % WEEK == 0:
             return ""
-        verb = "is" if self.days == 1 else "are"
-        return f"{many(self.days, 'day')} {verb} not full weeks: some weekdays count more often than others."
+        duration = f"A duration of {many(self.days, 'day')} is not a whole number of weeks"
+        return f"{duration}: some weekdays count more often than others."
 
     def changes(self, later: AnalysisPlan) -> list[tuple[str, str, str]]:
         """Returns (field, value here, value later) of the fields that differ, in words."""

@@ -39,11 +39,12 @@ def test_without_an_experiment_nothing_is_stored(run: Recdash) -> None:
     assert as_json(run, "list")["experiments"] == []
 
 
-def test_a_duration_that_is_not_full_weeks_is_told(run: Recdash) -> None:
-    note = "10 days are not full weeks: some weekdays count more often than others."
+def test_a_duration_that_is_not_in_full_weeks_is_told(run: Recdash) -> None:
+    note = "A duration of 10 days is not a whole number of weeks: some weekdays count more often than others."
     typed = ("--effect", "10%", "--mean", "1", "--std-dev", "1")
     assert note in run("plan", *typed, "--days", "10").stdout
-    assert "full weeks" not in run("plan", *typed, "--days", "14").stdout
+    assert "A duration of 1 day is not" in run("plan", *typed, "--days", "1").stdout
+    assert "weeks" not in run("plan", *typed, "--days", "14").stdout
     assert note in run(*PLAN, "--days", "10").stdout
 
 

@@ -825,7 +825,7 @@ def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown
     app.number_input(key=f"{form}-days").set_value(10)
     app = press(app, "Store plan")
     page = said(app)
-    assert "10 days are not full weeks: some weekdays count more often than others." in page
+    assert "A duration of 10 days is not a whole number of weeks: some weekdays count more" in page
     assert "Planned A/B tests" in page
     assert "visits (2 %)" in page
     assert "400 users, control and variant together" in page
