@@ -87,6 +87,14 @@ class AnalysisPlan:
         return [(title, self.text(name)) for name, title in TITLES.items()]
 
     @property
+    def summary(self) -> str:
+        """Returns which test is planned, its primary metric, and users and days where they are planned."""
+        test = f"The A/B test {self.test}" if self.test else "The next A/B test"
+        users = [] if self.users is None else [numbers.users(self.users)]
+        days = [] if self.days is None else [many(self.days, "day")]
+        return f"{test} is planned: {', '.join([f'primary metric {self.primary}', *users, *days])}"
+
+    @property
     def weekday_note(self) -> str:
         """Returns that the duration is not in full weeks, as is advised; empty if it is or is not planned."""
         if self.days is None or self.days % WEEK == 0:

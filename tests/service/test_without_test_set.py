@@ -6,6 +6,7 @@ import pytest
 
 from recdash.errors import InputError, NameTaken
 from recdash.online import OnlineRules
+from recdash.online.plan import AnalysisPlan
 from recdash.service import Workspace
 
 SHOP = b"""customer,group,revenue,orders
@@ -49,7 +50,11 @@ def test_the_a_b_test_says_what_to_do(workspace: Workspace) -> None:
     headline, (step,) = workspace.online_tests.next_steps(test.id)
     assert (headline, step.variant, step.action) == ("Ship new", "new", "ship")
     assert workspace.overview.verdict(experiment.id).why_not == "Ship new"
-    assert workspace.overview.verdict(workspace.experiments.create("Empty").id).why_not == "No test set yet"
+    empty = workspace.experiments.create("Empty").id
+    assert workspace.overview.verdict(empty).why_not == "No test set yet"
+    workspace.plans.add(empty, AnalysisPlan("orders", users=400))
+    planned = "The next A/B test is planned: primary metric orders, 400 users"
+    assert workspace.overview.verdict(empty).why_not == planned
 
 
 def test_a_run_needs_a_test_set_and_the_error_says_how_to_add_one(workspace: Workspace) -> None:

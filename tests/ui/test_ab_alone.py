@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
+from recdash.online.plan import AnalysisPlan
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.ui.app import current_user
@@ -43,6 +44,15 @@ def test_the_address_names_the_experiment_so_that_a_newer_one_does_not_replace_i
     assert params["e"] == shop.experiment
     workspace.experiments.create("newer")
     assert "Ship new" in said(open_page("ab_results", **params))
+
+
+def test_the_decision_without_a_test_says_what_is_planned(workspace: Workspace, open_page: Open) -> None:
+    shop = workspace.experiments.create("Shop")
+    assert "No test set yet" in said(open_page(e=shop.id))
+    workspace.plans.add(shop.id, AnalysisPlan("orders", users=400, days=14, test="April"))
+    app = open_page(e=shop.id)
+    assert "The A/B test April is planned: primary metric orders, 400 users, 14 days" in said(app)
+    assert "Planned A/B tests" in said(press(app, "View plan"))
 
 
 @pytest.mark.usefixtures("shop")

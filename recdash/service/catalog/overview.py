@@ -32,6 +32,7 @@ from recdash.online.analysis.next_step import Action, leading_step
 from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.online.planned import plans_without_test
 from recdash.service.online.tests import OnlineTests
 from recdash.service.queries import Queries
 from recdash.service.rules import rules_of
@@ -232,14 +233,15 @@ class ExperimentCards:
 
     def _without_runs(self, experiment_id: str) -> str:
         """Returns why an experiment without runs has no verdict: the newest A/B test's headline, or what is
-        missing.
+        planned or missing.
         """
         tests = self._online_tests.all(experiment_id)
         if self._store.experiments.get(experiment_id).truth is not None:
             return "No run yet"
-        if not tests:
-            return "No test set yet"
-        return self._status(tests[0], {}).headline
+        if tests:
+            return self._status(tests[0], {}).headline
+        planned = plans_without_test(self._store, experiment_id)
+        return planned[0].current.plan.summary if planned else "No test set yet"
 
     def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the latest decision compares with today's recommendation; None without a decision."""

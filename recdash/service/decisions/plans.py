@@ -18,7 +18,7 @@ from recdash.online.plan_baseline import MetricBaselines, baselines_of, read_bas
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import Journal, prose
 from recdash.service.online.analysis import OnlineAnalysis
-from recdash.service.online.planned import histories, ids_with_test, plan_of_test
+from recdash.service.online.planned import histories, plan_of_test, plans_without_test
 from recdash.service.online.tests import OnlineTests
 
 FIRST = "Made."
@@ -47,8 +47,7 @@ class Plans:
 
     def without_test(self, experiment_id: str) -> list[PlanHistory]:
         """Returns the plans that no stored A/B test of the experiment has yet, the newest plan first."""
-        with_test = ids_with_test(self._context.store, experiment_id)
-        return [plan for plan in self.all(experiment_id) if plan.id not in with_test]
+        return plans_without_test(self._context.store, experiment_id)
 
     def get(self, experiment_id: str, plan_id: str) -> PlanHistory:
         """Returns the plan with this id. Raises NotFound if the experiment has none."""

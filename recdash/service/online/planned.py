@@ -129,12 +129,12 @@ def plan_of_test(store: Store, test: OnlineTest, moment: datetime | None = None)
     return PlanOfTest(history, len(earlier) + 1, min([*earlier, test.created]))
 
 
-def ids_with_test(store: Store, experiment_id: str) -> set[str]:
-    """Returns the ids of the plans that a stored A/B test of the experiment has."""
+def plans_without_test(store: Store, experiment_id: str) -> list[PlanHistory]:
+    """Returns the plans that no stored A/B test of the experiment has yet, the newest plan first."""
     plans = histories(store.journal.of_experiment(experiment_id))
     tests = store.online_tests.of_experiment(experiment_id, archived=True)
-    of_tests = (plan_for(test, plans) for test in tests if not test.is_interleaved)
-    return {plan.id for plan in of_tests if plan is not None}
+    with_test = {_id_of(plan_for(test, plans)) for test in tests if not test.is_interleaved}
+    return [plan for plan in reversed(plans) if plan.id not in with_test]
 
 
 def planned_pair_users(store: Store, test: OnlineTest, results: OnlineResults, variant: str) -> int | None:

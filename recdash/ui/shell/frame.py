@@ -311,9 +311,14 @@ def _no_test_set(experiment: Experiment) -> None:
     """
     tests = state.workspace().online_tests.all(experiment.id)
     purpose = PURPOSES[state.page()]
-    heading = "No test set yet" if purpose.needs == ANY else f"{links.title(state.page())} needs a test set"
+    planned = [] if tests else state.workspace().plans.without_test(experiment.id)
+    heading = f"{links.title(state.page())} needs a test set"
+    if purpose.needs == ANY:
+        heading = planned[0].current.plan.summary if planned else "No test set yet"
     empty(heading, f"{purpose.text}{_segments_instead(tests)}")
     with st.container(horizontal=True):
+        if planned:
+            links.page_button("View plan", "ab-results", kind="secondary")
         if tests:
             links.page_button("View A/B results", "ab-results")
         links.page_button("Add data", "upload", kind="secondary" if tests else "primary")
