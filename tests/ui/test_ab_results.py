@@ -870,6 +870,42 @@ def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown:
     assert plan.days == days_needed(plan.users, baseline.users_per_day)
 
 
+def test_a_change_of_a_plan_can_compute_users_and_days_again(workspace: Workspace, shown: Open) -> None:
+    earlier = added(workspace, sessions({"control": 100, "new": 100}))
+    baseline = workspace.plans.baselines(earlier.id).of("session_watch_time")
+    experiment = workspace.experiments.create("Shop")
+    plan = AnalysisPlan("session_watch_time", effect=0.05, users=400, days=14, looks=2)
+    history = workspace.plans.add(experiment.id, plan)
+    app = passed(shown(e=experiment.id))
+    form = f"plan-{history.id}-1"
+    app.selectbox(key=f"{form}-kind").select("stored").run()
+    assert app.selectbox(key=f"{form}-metric-{earlier.id}").value == "session_watch_time"
+    app.number_input(key=f"{form}-effect").set_value(3.0)
+    (reason,) = (area for area in app.text_area if area.label == "Reason of the change")
+    reason.set_value("A smaller lift matters, too.")
+    press(app, "Change plan")
+    changed = workspace.plans.get(experiment.id, history.id).current.plan
+    users = users_needed(baseline, 0.03)
+    assert baseline.users_per_day is not None
+    days = days_needed(users, baseline.users_per_day)
+    assert changed == replace(plan, effect=0.03, users=users, days=days)
+
+
+def test_a_change_without_the_baseline_that_it_chose_keeps_the_plan(
+    workspace: Workspace, shown: Open
+) -> None:
+    experiment = workspace.experiments.create("Shop")
+    plan = AnalysisPlan("orders", effect=0.05, users=400)
+    history = workspace.plans.add(experiment.id, plan)
+    app = passed(shown(e=experiment.id))
+    app.selectbox(key=f"plan-{history.id}-1-kind").select("rate").run()
+    (reason,) = (area for area in app.text_area if area.label == "Reason of the change")
+    reason.set_value("A rate is known.")
+    app = press(app, "Change plan")
+    assert any("nothing to compute a sample size from" in error.value for error in app.error)
+    assert workspace.plans.get(experiment.id, history.id).current.plan == plan
+
+
 def table_of_users(**columns: Any) -> pd.DataFrame:
     """200 users in two variants: 0, 1 or 2 orders in turn, over a week."""
     days = [f"2026-03-{2 + user % 7:02d}" for user in range(USERS)]

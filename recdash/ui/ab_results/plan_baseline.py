@@ -45,21 +45,23 @@ def stored_tests() -> dict[str, OnlineTest]:
     return {test.id: test for test in newest_first[:MOST_TESTS]}
 
 
-def of_stored_test(form: str, tests: Mapping[str, OnlineTest]) -> Chosen:
-    """Draws the choice of a test and of its metric, and what its control had."""
+def of_stored_test(form: str, tests: Mapping[str, OnlineTest], wanted: str = "") -> Chosen:
+    """Draws the choice of a test and of its metric, at first the ``wanted`` one, and what its control had."""
     names = {experiment.id: experiment.name for experiment in workspace().experiments.all()}
     titles = {test.id: f"{names[test.experiment]}, {test.name}" for test in tests.values()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         test_id = widgets.pick("Stored A/B test", titles, "", f"{form}-stored", width=WIDTH)
         metrics = {str(row["metric"]): str(row["title"]) for row in tests[test_id].results}
-        primary = tests[test_id].primary_metric
+        primary = wanted if wanted in metrics else tests[test_id].primary_metric
         key = f"{form}-metric-{test_id}"
         metric = str(widgets.pick("Its metric", metrics, primary, key, width=METRIC_WIDTH))
     return _chosen(lambda: workspace().plans.baselines(test_id), metric)
 
 
-def of_file(form: str) -> Chosen:
-    """Draws the place for a file, the choice of its control and metric, and what was read of them."""
+def of_file(form: str, wanted: str = "") -> Chosen:
+    """Draws the place for a file, the choice of its control and metric, at first the ``wanted`` one, and what
+    was read of them.
+    """
     with st.container(gap="xsmall"):
         files = file_zone.show(DROP, f"{form}-file")
         st.caption(NOT_STORED)
@@ -73,7 +75,7 @@ def of_file(form: str) -> Chosen:
             read = _with_control(form, file, columns)
             metrics = {name: name for name in read.baselines}
             key = f"{form}-metric-{file.id}"
-            metric = str(widgets.pick("Its metric", metrics, "", key, width=METRIC_WIDTH))
+            metric = str(widgets.pick("Its metric", metrics, wanted, key, width=METRIC_WIDTH))
     except InputError as error:
         _refused(form, file, error)
         return "", None

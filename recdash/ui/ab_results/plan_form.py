@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import streamlit as st
 
+from recdash.errors import InputError, Problem
 from recdash.online.plan import POWER, AnalysisPlan, Baseline, PlanHistory, with_sample_size
 from recdash.online.plan_texts import guardrails_of, names_of, split_of
 from recdash.ui.ab_results import plan_baseline
@@ -51,43 +53,85 @@ class BaselineFields:
 def add(view: View) -> None:
     """Draws the form of a new plan, which can compute users and days."""
     form = f"plan-new-{view.experiment.id}"
-    tests = plan_baseline.stored_tests()
-    kinds = {kind: title for kind, title in KINDS.items() if tests or kind != STORED}
-    kind = widgets.pick("What is known of the primary metric", kinds, UNKNOWN, f"{form}-kind", width=WIDE)
-    metric, read = "", None
-    if kind == STORED:
-        metric, read = plan_baseline.of_stored_test(form, tests)
-    elif kind == FILE:
-        metric, read = plan_baseline.of_file(form)
+    known = _known(form)
     with st.form(form, border=False):
-        fields = replace(_baseline(form, kind, read), read=read)
-        texts = _fields(form, AnalysisPlan(metric), has_size=kind == UNKNOWN, suffix=metric)
+        fields = _with_baseline(form, known, AnalysisPlan(known.metric))
 
         def store(sent: idempotent_form.Sent) -> None:
-            plan, baseline = texts.plan(), fields.baseline()
-            if baseline is not None:
-                plan = with_sample_size(plan, baseline)
-            workspace().plans.add(view.experiment.id, plan, **sent)
+            workspace().plans.add(view.experiment.id, fields.plan(), **sent)
 
         idempotent_form.submit(form, "Store plan", store, "Planned.", key=f"{form}-send")
 
 
 def change(view: View, history: PlanHistory) -> None:
-    """Draws the form to change a plan, which asks for the reason."""
+    """Draws the form to change a plan, which asks for the reason and can compute users and days again."""
     form = f"plan-{history.id}-{len(history.versions)}"
+    plan = history.current.plan
     st.markdown(
         "**Change the plan.** Each change is kept with its reason, and results name those that were made "
-        "late. Users and days are not computed again: after a change of the effect, the power or the split, "
-        "change them too."
+        "late. After a change of the effect, the power or the split, change users and days, too: choose "
+        "what is known of the primary metric to compute them again."
     )
+    known = _known(form, plan.primary)
     with st.form(form, border=False):
-        texts = _fields(form, history.current.plan, has_size=True)
+        fields = _with_baseline(form, known, replace(plan, primary=known.metric or plan.primary))
         reason = idempotent_form.text_area(form, "Reason of the change", height=80)
 
         def store(sent: idempotent_form.Sent) -> None:
-            workspace().plans.change(view.experiment.id, history.id, texts.plan(), reason, **sent)
+            workspace().plans.change(view.experiment.id, history.id, fields.plan(), reason, **sent)
 
         idempotent_form.submit(form, "Change plan", store, "Changed.", key=f"{form}-send", kind="secondary")
+
+
+class KnownBefore(NamedTuple):
+    """What is known of the primary metric before the test: its kind, one of ``KINDS``; of a stored A/B test
+    or a file also the name of the metric and its baseline.
+    """
+
+    kind: str
+    metric: str = ""
+    read: Baseline | None = None
+
+
+def _known(form: str, primary: str = "") -> KnownBefore:
+    """Draws the choice of what is known of the primary metric, and of the A/B test or file that has it."""
+    tests = plan_baseline.stored_tests()
+    kinds = {kind: title for kind, title in KINDS.items() if tests or kind != STORED}
+    kind = widgets.pick("What is known of the primary metric", kinds, UNKNOWN, f"{form}-kind", width=WIDE)
+    if kind == STORED:
+        return KnownBefore(kind, *plan_baseline.of_stored_test(form, tests, primary))
+    if kind == FILE:
+        return KnownBefore(kind, *plan_baseline.of_file(form, primary))
+    return KnownBefore(kind)
+
+
+@dataclass(frozen=True)
+class SizedPlanFields:
+    """The fields of a plan beside those of its baseline."""
+
+    baseline: BaselineFields
+    texts: PlanFields
+
+    def plan(self) -> AnalysisPlan:
+        """Returns the plan, with users and days by the baseline where they are not given. Raises InputError
+        for what is impossible, and without the baseline from which they are to be computed.
+        """
+        plan, baseline = self.texts.plan(), self.baseline.baseline()
+        if baseline is not None:
+            return with_sample_size(plan, baseline)
+        if self.baseline.kind != UNKNOWN and plan.users is None:
+            fix = f"Say what is known of the primary metric, or choose “{KINDS[UNKNOWN]}”."
+            raise InputError(Problem("no-baseline", "plan", "nothing to compute a sample size from", fix))
+        return plan
+
+
+def _with_baseline(form: str, known: KnownBefore, plan: AnalysisPlan) -> SizedPlanFields:
+    """Draws the fields of a plan; with a baseline, users and days are empty at first, to be computed."""
+    baseline = replace(_baseline(form, known.kind, known.read), read=known.read)
+    if known.kind == UNKNOWN:
+        return SizedPlanFields(baseline, _fields(form, plan, has_size=True))
+    plan = replace(plan, users=None, days=None)
+    return SizedPlanFields(baseline, _fields(form, plan, has_size=False, suffix=known.metric))
 
 
 @dataclass(frozen=True)
@@ -152,11 +196,12 @@ def _baseline(form: str, kind: str, read: Baseline | None) -> BaselineFields:
 def _fields(form: str, plan: AnalysisPlan, *, has_size: bool, suffix: str = "") -> PlanFields:
     """Draws the fields of a plan. Without ``has_size``, users and days are computed unless they are given.
 
-    With another ``suffix`` the primary metric is that of ``plan`` again.
+    With another ``suffix`` the primary metric is that of ``plan`` again; with another ``has_size``, users and
+    days are.
     """
     margins = ", ".join(f"{metric}={100 * margin:g}%" for metric, margin in plan.guardrails.items())
     split = ", ".join(f"{variant}={share:g}" for variant, share in plan.split.items())
-    empty = None if has_size else COMPUTED
+    empty, size = (None, form) if has_size else (COMPUTED, f"{form}-{COMPUTED}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         primary = st.text_input(
             "Primary metric",
@@ -198,7 +243,7 @@ def _fields(form: str, plan: AnalysisPlan, *, has_size: bool, suffix: str = "") 
             1,
             10**10,
             plan.users,
-            key=f"{form}-users",
+            key=f"{size}-users",
             width=NARROW,
             placeholder=empty,
             help="Control and variant together.",
@@ -208,7 +253,7 @@ def _fields(form: str, plan: AnalysisPlan, *, has_size: bool, suffix: str = "") 
             1,
             3650,
             plan.days,
-            key=f"{form}-days",
+            key=f"{size}-days",
             width=NARROW,
             placeholder=empty,
             help="In full weeks.",
