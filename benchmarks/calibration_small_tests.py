@@ -399,10 +399,10 @@ def _shares(counts: Counts) -> list[str]:
 
 
 def beyond(counts: Counts) -> bool:
-    """Returns whether a share of p or of an interval is below or above the limits."""
+    """Returns whether a share of p or of an interval, as the page writes it, is below or above the limits."""
     made = counts.compared - counts.withheld
     shares = [(counts.called, made), (counts.lift_misses, counts.lifts), (counts.difference_misses, made)]
-    return any(of and not LIMITS[0] <= count / of <= LIMITS[1] for count, of in shares)
+    return any(of and not LIMITS[0] <= round(count / of, 3) <= LIMITS[1] for count, of in shares)
 
 
 def _share(count: int, of: int, digits: int = 3) -> str:

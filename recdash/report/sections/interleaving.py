@@ -30,8 +30,6 @@ from recdash.report.document import SIGNED_WORDING, Paragraph, Part, Section
 from recdash.service.online.interleaving import InterleavedPair, LiftOfPair
 
 NAME = "interleaving"
-MOST_DAYS = 31
-"""The most days in a table; of more the last are shown."""
 
 
 def interleaving_tests(context: ReportContext) -> list[OnlineTest]:
