@@ -6,7 +6,7 @@ Pages and the command line catch :class:`RecdashError`; any other error is a bug
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -105,6 +105,15 @@ class UnknownName(InputError):
     def __str__(self) -> str:
         (problem,) = self.problems
         return f"{problem.found}. {problem.fix}"
+
+
+def check_known(kind: str, names: Iterable[object], known: Collection[str]) -> None:
+    """Raises UnknownName for the first of the names that is not among those known; ``kind`` is what they
+    name.
+    """
+    for name in names:
+        if name not in known:
+            raise UnknownName(kind, name, list(known))
 
 
 class StoreError(RecdashError):

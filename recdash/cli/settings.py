@@ -118,12 +118,10 @@ def _guardrail(text: str) -> tuple[str, float]:
 
 
 def _check_removed(names: Sequence[str]) -> None:
-    from recdash.errors import UnknownName
+    from recdash.errors import check_known
     from recdash.metrics.naming import GUARDRAILS
 
-    for name in names:
-        if name not in GUARDRAILS:
-            raise UnknownName("guardrail", name, list(GUARDRAILS))
+    check_known("guardrail", names, GUARDRAILS)
 
 
 def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Duplicates, Order, Replication, TableKind, Ties, Users
 from recdash.domain.results import Curve
 from recdash.engines import Reference
-from recdash.errors import InputError, Problem, Result, UnknownName, all_or_problems
+from recdash.errors import InputError, Problem, Result, all_or_problems, check_known
 from recdash.evaluation.candidates import group_by_candidate, score_candidate
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
@@ -586,9 +586,7 @@ class Evaluation:
         """
         known = [run.name for run in self.runs]
         wanted = known if names is None else texts_of("names", names, "als")
-        for name in wanted:
-            if name not in known:
-                raise UnknownName("run", name, known)
+        check_known("run", wanted, known)
         chosen = [run for run in self.runs if run.name in wanted]
         return comparability_problems([basis for run in chosen if (basis := self._basis(run))])
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recdash.domain.arguments import texts_of
-from recdash.errors import InputError, Problem, UnknownName
+from recdash.errors import InputError, Problem, check_known
 from recdash.ingest.actions import FORMATS, READINGS
 from recdash.ingest.columns import CHOOSE, IDENTIFYING, NEVER, ROLES, WORDS
 
@@ -269,9 +269,7 @@ def read_codes(refuse: str | Sequence[str]) -> tuple[str, ...]:
     """
     given = texts_of("refuse", refuse, "ties")
     codes = [code.strip() for text in given for code in text.split(",") if code.strip()]
-    for code in codes:
-        if code not in NOTICE_RULES:
-            raise UnknownName("notice", code, list(NOTICE_RULES))
+    check_known("notice", codes, NOTICE_RULES)
     return tuple(dict.fromkeys(codes))
 
 

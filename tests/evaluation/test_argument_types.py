@@ -178,8 +178,11 @@ def test_mappings_of_no_table_are_refused() -> None:
 
 
 def test_an_argument_that_a_gate_does_not_have_is_refused() -> None:
-    with pytest.raises(InputError, match=r"No argument is called 'dept'\. Did you mean 'depth'"):
+    said = r"No argument is called 'dept'\. Did you mean 'depth'"
+    with pytest.raises(InputError, match=said):
         judged(dept=5)
+    with pytest.raises(InputError, match=said):
+        recdash.gate(rules="online.engagement_rate >= 0", ab_test=analysed(), dept=5)
 
 
 def test_runs_that_were_not_scored_are_not_called_comparable() -> None:

@@ -17,7 +17,7 @@ from recdash.decisions.gate.online import judge_online, unfinished, variant_of
 from recdash.decisions.gate.result import INCONCLUSIVE, GateResult, Inconclusive, RuleResult
 from recdash.decisions.gate.rules import ONLINE, GateRule, level_of_each, read_rules
 from recdash.domain.arguments import check_type, wrong_type
-from recdash.errors import InputError, Problem, UnknownName, all_or_problems
+from recdash.errors import InputError, Problem, all_or_problems, check_known
 from recdash.evaluation.request import check_choice
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def gate(
     Raises InputError with every problem found: of rules, of files, and of metrics that cannot be computed.
     """
     read = read_rules(rules)
+    _check_question(question)
     check_type("inconclusive", inconclusive, str, "Choose fail or pass.")
     check_choice("inconclusive", inconclusive, INCONCLUSIVE)
     offline = [rule for rule in read if not rule.online]
@@ -135,16 +136,20 @@ def _named(lists: Any, name: str) -> tuple[str, Any]:
     return (name, lists) if is_user else (str(key), value)
 
 
+def _check_question(question: Mapping[str, Any]) -> None:
+    """Raises UnknownName for an argument that ``recdash.evaluate`` does not have, or that a gate fills in."""
+    from recdash.evaluation import evaluate
+
+    filled = ("runs", "truth", "metrics")
+    check_known("argument", question, [name for name in signature(evaluate).parameters if name not in filled])
+
+
 def _evaluated(
     runs: Mapping[str, Any], truth: Any, rules: Sequence[GateRule], question: Mapping[str, Any]
 ) -> Evaluation:
     """Returns the scores in the rules' metrics; a run without lists has predicted ratings in ``question``."""
     from recdash.evaluation import evaluate
 
-    known = [name for name in signature(evaluate).parameters if name not in ("runs", "truth", "metrics")]
-    for name in question:
-        if name not in known:
-            raise UnknownName("argument", name, known)
     metrics = list(dict.fromkeys(rule.metric for rule in rules))
     rated = question.get("predictions") or {}
     with_lists = {name: lists for name, lists in runs.items() if lists is not None or name not in rated}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recdash.errors import UnknownName
+from recdash.errors import check_known
 from recdash.report.context import ReportContext
 from recdash.report.document import Section
 from recdash.report.sections.ab_alone import metrics_of_test, notes_of_test, results_of_test
@@ -90,9 +90,7 @@ def check_blocks(names: Sequence[str], *, has_runs: bool = True) -> tuple[str, .
 
     ``has_runs`` is False for a report about an A/B test alone. Raises UnknownName for an unknown name.
     """
-    for name in names:
-        if name not in BLOCKS:
-            raise UnknownName("block", name, list(BLOCKS))
+    check_known("block", names, BLOCKS)
     return tuple(dict.fromkeys(names)) or kinds_of(has_runs=has_runs)
 
 

@@ -12,7 +12,7 @@ from recdash.domain.kinds import Replication
 from recdash.domain.records import Run
 from recdash.domain.results import Curve
 from recdash.engines import hits_to_tables, match
-from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem, UnknownName
+from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem, check_known
 from recdash.evaluation import reading, request
 from recdash.evaluation.candidates import (
     PreparedRun,
@@ -394,9 +394,7 @@ class Runs:
         stored = [] if experiment is None else self.all(experiment.id)
         by_name: dict[str, tuple[Run, PreparedRun | None]] = {run.name: (run, None) for run in stored}
         by_name |= {new.run.name: (done.run, new) for new, done in zip(prepared, staged, strict=True)}
-        for name in names:
-            if name not in by_name:
-                raise UnknownName("run", name, list(by_name))
+        check_known("run", names, by_name)
         completed = [self.prepare_completed(where, *by_name[name], progress) for name in names]
         return self.stage(where, completed, [{}] * len(completed), progress)
 
