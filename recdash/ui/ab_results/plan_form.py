@@ -127,7 +127,7 @@ class SizedPlanFields:
 
 def _with_baseline(form: str, known: KnownBefore, plan: AnalysisPlan) -> SizedPlanFields:
     """Draws the fields of a plan; with a baseline, users and days are empty at first, to be computed."""
-    baseline = replace(_baseline(form, known.kind, known.read), read=known.read)
+    baseline = _baseline(form, known.kind, known.read)
     if known.kind == UNKNOWN:
         return SizedPlanFields(baseline, _fields(form, plan, has_size=True))
     plan = replace(plan, users=None, days=None)
@@ -190,7 +190,7 @@ def _baseline(form: str, kind: str, read: Baseline | None) -> BaselineFields:
             placeholder=None if read is None or read.users_per_day is None else "as read",
             help="Users who enter the test on a day, over all variants. From them follows the duration.",
         )
-    return BaselineFields(kind, value, std_dev, pace)
+    return BaselineFields(kind, value, std_dev, pace, read)
 
 
 def _fields(form: str, plan: AnalysisPlan, *, has_size: bool, suffix: str = "") -> PlanFields:
