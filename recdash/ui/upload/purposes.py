@@ -23,8 +23,9 @@ PURPOSES = {
 MOST_BOXES = 12
 WIDTH = 260
 WHY = (
-    "What each metric is for: choose it before you look at results. A guardrail holds if a loss of more than "
-    f"{100 * USUAL_MARGIN:g} %, or than its planned margin, is ruled out; *Results* changes this margin."
+    "What each metric is for: choose it before you look at results. A guardrail holds if a loss beyond its "
+    f"margin is ruled out: {100 * USUAL_MARGIN:g} % unless another one is planned. *Results* changes the "
+    "margin."
 )
 
 
