@@ -121,7 +121,7 @@ def read_baselines(
         if control is not None:
             fix = "Leave the control out, or name the column that has the variants."
             raise InputError(Problem("no-variants", f"control '{control}'", "no column has variants", fix))
-        control, variants = ALL_USERS, pa.array([ALL_USERS] * len(logs.table))
+        control, variants = ALL_USERS, pa.repeat(ALL_USERS, len(logs.table))
         logs = replace(logs, table=logs.table.append_column("variant", variants))
     counted = counted_test(logs)
     results = counted.results(control)
