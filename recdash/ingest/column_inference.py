@@ -7,7 +7,6 @@ a notice.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -35,6 +34,7 @@ from recdash.ingest.columns import (
     is_called,
     is_known,
     listed,
+    pattern_of,
     plain,
     role_named,
     wide_label,
@@ -268,14 +268,8 @@ def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[P
 def _is_value(raw: RawTable, column: str) -> bool:
     """Returns True if a column's name is one of its values, or has their pattern of digits and letters."""
     values = values_of(raw.sample(), column)
-    form = _form(column)
-    return column in values or ("9" in form and bool(values) and all(_form(v) == form for v in values))
-
-
-def _form(text: str) -> str:
-    """Returns the pattern of a text, with 9 for each number: ``movie_12`` gives ``movie_9``."""
-    groups = itertools.groupby(text, str.isdecimal)
-    return "".join("9" if is_number else "".join(letters) for is_number, letters in groups)
+    form = pattern_of(column)
+    return column in values or ("9" in form and bool(values) and all(pattern_of(v) == form for v in values))
 
 
 def _first_cells(raw: RawTable) -> list[list[str]]:

@@ -842,6 +842,12 @@ def are_small(values: Iterable[str]) -> bool:
     return bool(written) and all(A_NUMBER.fullmatch(v) and float(v) < LEAST_TIME for v in written)
 
 
+def pattern_of(text: str) -> str:
+    """Returns the pattern of a text, with 9 for each number: ``movie_12`` gives ``movie_9``."""
+    groups = itertools.groupby(text, str.isdecimal)
+    return "".join("9" if is_number else "".join(letters) for is_number, letters in groups)
+
+
 def _counts_up(values: Sequence[str]) -> bool:
     trimmed = [value.strip() for value in values]
     whole = [int(value) for value in trimmed if value.isdecimal() and len(value) < 19]

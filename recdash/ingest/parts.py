@@ -13,7 +13,9 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.columns import is_known, pattern_of
+from recdash.ingest.formats.raw_table import RawTable, is_list
+from recdash.ingest.values import is_text
 
 PART = re.compile(
     r"part-(?:[rm]-)?\d{4,}\b.*|part[-._]\d+(?:\.\w+)*|\d{6}_\d+\b.*"
@@ -82,13 +84,15 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     """Returns the raw tables of the parts as one table; each comes with its name.
 
     Raises ``UploadError`` if a part has another format or other columns than the first; named columns may
-    be in any order.
+    be in any order. Parts without rows are left out, as Spark writes of an empty partition.
     """
-    (first_name, first), *others = parts
-    if not others:
-        return first
-    for name, table in others:
+    given = _with_first_lines(parts)
+    parts = [(name, table) for name, table in given if table.n_rows != 0] or given[:1]
+    first_name, first = parts[0]
+    for name, table in given:  # also those without rows: their only line may be data
         _refuse_other(name, table, first_name, first)
+    if len(parts) == 1:
+        return first
     tables = [table for _, table in parts]
     rows_before = [0]
     """The number of rows before each part, as far as the parts were read."""
@@ -96,9 +100,11 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
         n_rows = 0
         del rows_before[1:]
+        kinds: dict[str, tuple[str, str]] = {}
         for name, table in parts:
             with naming_part(name):
                 for batch in table.blocks(columns, ids):
+                    _refuse_other_values(batch, ids, name, kinds)
                     n_rows += batch.num_rows
                     yield batch
             rows_before.append(n_rows)
@@ -137,6 +143,29 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     )
 
 
+def _with_first_lines(parts: Sequence[tuple[str, RawTable]]) -> Sequence[tuple[str, RawTable]]:
+    """Returns the parts with their first lines as data, if these were taken for headers and are none: they
+    differ, have no known name, and have ids of one pattern, such as u17, in some column.
+    """
+    tables = [table for _, table in parts]
+    headers = [table.columns for table in tables if table.header]
+    if len({frozenset(names) for names in headers}) + (len(headers) < len(tables)) < 2:
+        return parts
+    if any(table.header and not table.without_header for table in tables):
+        return parts
+    if any(is_known(name) for names in headers for name in names):
+        return parts
+    lines = [table.columns if table.header else [*_first_row(table).values()] for table in tables]
+    patterns = [{pattern_of(cell) for cell in cells} for cells in zip(*lines, strict=False)]
+    if not any(len(own) == 1 and "9" in min(own) for own in patterns):
+        return parts
+    return [(name, table.without_header() if table.without_header else table) for name, table in parts]
+
+
+def _first_row(table: RawTable) -> dict[str, str]:
+    return next(iter(table.sample()), {})
+
+
 @contextmanager
 def naming_part(name: str) -> Iterator[None]:
     """Adds the name of a part to the places of problems that the block raises."""
@@ -150,6 +179,30 @@ def naming_part(name: str) -> Iterator[None]:
         raise UploadError(problems, error.source) from error
 
 
+def _refuse_other_values(
+    batch: pa.RecordBatch, columns: Collection[str], name: str, first_kinds: dict[str, tuple[str, str]]
+) -> None:
+    """Raises ``UploadError`` if one of these columns has numbers where an earlier part has texts, or the
+    other way round. ``first_kinds`` is column → kind of its values and the first part that has it; those of
+    the batch are added.
+    """
+    for column in (column for column in batch.schema.names if column in columns):
+        kind = _kind_of(batch.schema.field(column).type)
+        first_kind, first_name = first_kinds.setdefault(column, (kind, name)) if kind else ("", "")
+        if kind != first_kind:
+            finding = f"its values are {kind}, and those of '{first_name}' are {first_kind}"
+            fix = "Write this column as texts in all parts."
+            raise UploadError(Problem("mixed-types", f"column '{column}'", finding, fix))
+
+
+def _kind_of(values: pa.DataType) -> str:
+    """Returns ``texts`` or ``numbers``, also of lists of these; an empty text for others."""
+    while pa.types.is_dictionary(values) or is_list(values):
+        values = values.value_type
+    is_number = pa.types.is_integer(values) or pa.types.is_floating(values)
+    return "texts" if is_text(values) else "numbers" if is_number else ""
+
+
 def _refuse_other(name: str, table: RawTable, first_name: str, first: RawTable) -> None:
     """Raises ``UploadError`` if a part has another format or other columns than the first."""
     if table.format != first.format:
@@ -159,6 +212,8 @@ def _refuse_other(name: str, table: RawTable, first_name: str, first: RawTable) 
     if not _have_same_columns(first, table):
         finding = f"'{name}' has other columns than '{first_name}': {', '.join(table.columns[:8])}"
         fix = "Parts of one table have the same columns. Upload different tables each by itself."
+        if first.without_header or table.without_header:
+            fix = "Write one header line in each part if they are of one table; else upload each by itself."
         raise UploadError(Problem("parts-differ", "file", finding, fix))
 
 

@@ -443,7 +443,9 @@ def look(source: Source, *, name: str | None = None, limits: Limits | None = Non
     try:
         if _is_in_memory(source):
             return look_at(_raw("run", source, name, limits), 0, shown)
-        return look_at(*_raw_of_file(source, name, "run", limits), shown)
+        raw, size = _raw_of_file(source, name, "run", limits)
+        _refuse_no_rows(raw)
+        return look_at(raw, size, shown)
     except UploadError as error:
         return Look(shown, problems=error.problems)
 
@@ -523,8 +525,7 @@ def _assigned(request: TableRequest) -> Opened:
         if names_a_place or (isinstance(mapping, TableMapping) and mapping.shared_names_place(raw.columns)):
             raw = raw.without_header()
     raw = raw if known_order.checked else with_pairs(raw, kind)
-    if raw.n_rows == 0:
-        raise UploadError(Problem("no-rows", "file", "a header but no rows", "Upload a table with rows."))
+    _refuse_no_rows(raw)
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, name_shown, raw.columns)
@@ -538,6 +539,12 @@ def _assigned(request: TableRequest) -> Opened:
     dates = {} if columns.problems else orders_of_dates(raw, kind, columns)
     how: dict[str, Any] = {"explicit": explicit, "known_order": known_order, "dates": dates}
     return Opened(kind, name_shown, given_name, raw, columns, layout, limits, **how)
+
+
+def _refuse_no_rows(raw: RawTable) -> None:
+    if raw.n_rows == 0:
+        finding = f"a header ({listed(raw.columns)}) but no rows"
+        raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."))
 
 
 def _check_mapping(mapping: object) -> None:
@@ -604,15 +611,14 @@ def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limi
 
 
 def _raw_of_part(file: contents.Content, kind: TableKind, limits: Limits) -> RawTable | None:
-    """Returns the raw table of a part; None for one without rows, as Spark writes of an empty partition."""
+    """Returns the raw table of a part; None for one without anything that could be a header or a row."""
     try:
         with naming_part(file.name):
-            table = read_raw(file, kind, limits)
+            return read_raw(file, kind, limits)
     except UploadError as error:
         if {problem.code for problem in error.problems} == {"no-rows"}:
             return None
         raise
-    return None if table.n_rows == 0 else table
 
 
 def _reopenable(source: Source, name: str | None) -> Source:
@@ -985,15 +991,18 @@ def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa
 
 def _of_one_type(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields the batches. Raises ``UploadError`` at the end if a column changed its type."""
-    first_schema, mixed = None, False
+    first: pa.Schema | None = None
+    changed = ""
     for batch in batches:
-        first_schema = first_schema or batch.schema
-        mixed = mixed or not batch.schema.equals(first_schema)
-        if not mixed:
+        first = first or batch.schema
+        changed = changed or next(
+            (own.name for own in batch.schema if not own.equals(first.field(own.name))), ""
+        )
+        if not changed:
             yield batch
-    if mixed:
-        finding = "a column that changes its type midway"
-        raise UploadError(Problem("mixed-types", "file", finding, "Use one form throughout each column."))
+    if changed:
+        finding = f"the values of {changed} change their type midway"
+        raise UploadError(Problem("mixed-types", "columns", finding, "Use one form throughout each column."))
 
 
 def _as_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:

@@ -179,7 +179,9 @@ def test_a_column_that_changes_its_type_is_refused(tmp_path: Path, monkeypatch: 
     file.write_text("\n".join(lines) + "\n")
     name, problems = refusals(lambda: code_truth(read_stream("truth", file)))
     assert (name, problems) == refusals(lambda: read_upload("truth", file))
-    assert problems == ["file: a column that changes its type midway. Use one form throughout each column."]
+    assert problems == [
+        "columns: the values of timestamp change their type midway. Use one form throughout each column."
+    ]
 
 
 def test_problems_of_all_tables_are_said_though_the_truth_only_passes(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import recdash
@@ -191,6 +193,59 @@ def test_the_only_part_with_rows_is_not_said_to_be_several() -> None:
 def test_named_columns_of_parts_are_in_any_order(name: str, first: str, second: str) -> None:
     parts: dict[str, str | bytes] = {f"part-00000.{name}": first, f"part-00001.{name}": second}
     assert rows_of(parts) == [("u1", "i1"), ("u2", "i2")]
+
+
+TWO_LINES, ONE_LINE, NUMBERED = "u1,i1\nu2,i2\n", "u3,i3\n", "7,8\n"
+
+
+@pytest.mark.parametrize("limits", [None, CHILD])
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("places", [None, {"user_id": "column 1", "item_id": "column 2"}])
+def test_first_lines_of_parts_without_a_header_are_rows(
+    places: dict[str, str] | None, order: int, limits: Limits | None
+) -> None:
+    texts = [TWO_LINES, ONE_LINE, "u4,i1\n"][::order]
+    data = zipped({f"part-0000{number}.csv": text for number, text in enumerate(texts)})
+    table = read_upload("truth", data, mapping=places, limits=limits).table
+    rows = [f"{row['user_id']},{row['item_id']}" for row in table.to_pylist()]
+    assert rows == "".join(texts).split()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("client,product\nu1,i1\n", ONE_LINE),  # the first part's may be a header
+        ("ann,emma\nbob,up\n", "cy,jaws\n"),
+        (HEADER, "u3,i3,5\n"),
+        (f"{HEADER}u1,i1,5\n", "7,8,5\n"),
+        (ONE_LINE, NUMBERED),
+    ],
+    ids=["unknown header", "words", "header alone", "header in the first", "numbers"],
+)
+def test_lines_that_may_be_a_header_of_one_part_are_refused(first: str, second: str) -> None:
+    with pytest.raises(UploadError, match="other columns than") as refusal:
+        rows_of({"part-00000.csv": first, "part-00001.csv": second})
+    assert "Write one header line in each part" in str(refusal.value)
+
+
+def parquet_of(**columns: list[object]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kinds"),
+    [(1, "u2", ("texts", "numbers")), ("u1", 2, ("numbers", "texts")), ([1], ["i2"], ("texts", "numbers"))],
+)
+def test_a_part_with_other_ids_is_named(first: object, second: object, kinds: tuple[str, str]) -> None:
+    parts: dict[str, str | bytes] = {
+        "part-00000.parquet": parquet_of(user_id=["u1"], item_id=[first]),
+        "part-00001.parquet": parquet_of(user_id=["u2"], item_id=[second]),
+    }
+    said = rf"'part-00001\.parquet', column 'item_id': its values are {kinds[0]}, and those of 'part-00000"
+    with pytest.raises(UploadError, match=rf"{said}\.parquet' are {kinds[1]}"):
+        rows_of(parts)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pyarrow as pa
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import HEAD, Content, for_arrow
-from recdash.ingest.columns import listed
 from recdash.ingest.formats.dialect import (
     DELIMITERS,
     Dialect,
@@ -106,17 +105,15 @@ def _delimited(text: PreparedText) -> RawTable:
 def text_table(text: PreparedText, name: str, **extra: Any) -> RawTable:
     """Returns the raw table of a text; ``extra`` are other fields of ``RawTable``.
 
-    Raises ``UploadError`` for an unclosed quote, and for a text without rows.
+    Raises ``UploadError`` for an unclosed quote, and for a first line that is too long.
     """
     dialect = text.dialect
     if dialect.quoted and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
     lines = sample_lines(text.content)
-    if len(lines) <= dialect.header or is_cut(text.content):
-        if text.content.size > HEAD:
-            raise UploadError(long_start(text))
-        finding = f"a header ({listed(dialect.names)}) but no rows"
-        raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."))
+    has_rows = len(lines) > dialect.header and not is_cut(text.content)
+    if not has_rows and text.content.size > HEAD:
+        raise UploadError(long_start(text))
 
     def sample() -> list[dict[str, str]]:
         rows = fields_of(lines, text.delimiter, dialect.quoted)[int(dialect.header) :]
@@ -131,6 +128,7 @@ def text_table(text: PreparedText, name: str, **extra: Any) -> RawTable:
         sample,
         header=dialect.header,
         decimal=dialect.decimal,
+        n_rows=None if has_rows else 0,
         **extra,
     )
 
