@@ -43,6 +43,9 @@ class NewUpload(Parameters):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="The sha256 of its bytes.")]
 
 
+NO_FILE = "No file that you sent has this id; it may have been stored or deleted."
+
+
 class LastUses:
     """When each token last used its files."""
 
@@ -118,7 +121,11 @@ class Uploads:
     async def _verify(self, session: str, file: ReceivedFile) -> None:
         if not file.is_complete or file.zone == COMPLETE:
             return
-        if id_of(session, await run_in_threadpool(_hash_of, file)) == file.id:
+        try:
+            sha256 = await run_in_threadpool(_hash_of, file)
+        except FileNotFoundError:  # another request has deleted it
+            raise NotFound(NO_FILE) from None
+        if id_of(session, sha256) == file.id:
             file.zone = COMPLETE
             return
         await run_in_threadpool(self.files.remove, session, file.id)
@@ -145,7 +152,7 @@ class Uploads:
         try:
             return self.files.find(session, file_id)
         except Refused:
-            raise NotFound("No file that you sent has this id; it may have been stored or deleted.") from None
+            raise NotFound(NO_FILE) from None
 
     def usable(self, session: str, file_id: str) -> ReceivedFile:
         """Returns a complete file of this token. Raises NotFound, and InputError for an incomplete one."""

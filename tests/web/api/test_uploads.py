@@ -21,8 +21,8 @@ from recdash.service.catalog.intake_job import JOBS
 from recdash.store import open_store
 from recdash.web.api.actions import MOST_BODY
 from recdash.web.api.additions import MOST_RUNNING
-from recdash.web.api.uploads import KEPT_SECONDS, LastUses
-from recdash.web.received_files import ReceivedFiles
+from recdash.web.api.uploads import KEPT_SECONDS, LastUses, _hash_of
+from recdash.web.received_files import ReceivedFile, ReceivedFiles
 
 FILES = {
     "truth.csv": TRUTH.to_csv(index=False).encode(),
@@ -132,6 +132,18 @@ def test_bytes_with_another_hash_are_deleted(api: Api, files: ReceivedFiles) -> 
     assert api.ask(f"/uploads/{upload}", "editor").status == 404
     assert on_disk(files) == []
     assert problems(send(api, upload, 0, b"wrong"))[0]["code"] == "not-found"
+
+
+def test_a_file_that_is_deleted_while_its_hash_is_verified_is_unknown(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deleted(file: ReceivedFile) -> str:
+        file.delete()
+        return _hash_of(file)
+
+    monkeypatch.setattr("recdash.web.api.uploads._hash_of", deleted)
+    upload = begun(api, "als.csv", FILES["als.csv"])["id"]
+    assert send(api, upload, 0, FILES["als.csv"]).status == 404
 
 
 def test_a_file_without_bytes_is_complete_at_once(api: Api) -> None:
