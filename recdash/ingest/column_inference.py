@@ -496,10 +496,13 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
     unknown = [column for column in numbers if not is_known(column)]
     if unknown and not may_rank(*_first_codes(raw, columns)):
         return replace(columns, problems=(_unordered_rows(unknown),))
-    if len(broken) < 2:
-        return columns
-    notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
-    return replace(columns, notices=(*columns.notices, notice))
+    if len(broken) > 1:
+        notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
+        return replace(columns, notices=(*columns.notices, notice))
+    if unknown and not raw.header:
+        says = "the lists are in file order; {} has numbers that seem to be times and are not read"
+        return replace(columns, notices=(*columns.notices, _unread_scores(unknown[:1], says)))
+    return columns
 
 
 def _unordered_rows(numbers: Sequence[str]) -> Problem:

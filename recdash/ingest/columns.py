@@ -363,12 +363,18 @@ INTERLEAVING_SETS = (
 
 A_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]|$)|\d{1,2}/\d{1,2}/\d{4}( |$)|\d{1,2}\.\d{1,2}\.\d{4}( |$)")
 """2024-02-01, 1/2/2024 or 01.02.2024, which a time may follow."""
-A_TIME = re.compile(
-    rf"{A_DATE.pattern}|[1-9]\d{{8,}}(\.\d+)?$|(19[7-9]\d|20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
-)
-"""A date, also without signs (20240201), or a number of at least nine digits: seconds since 1970 from 1973
-on, as FIRST_TIME of values.
+_DAY, _CLOCK = r"(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", r"([01]\d|2[0-3])([0-5]\d)([0-5]\d)"
+COMPACT = rf"^(19[7-9]\d|20\d\d){_DAY}({_CLOCK})?(\.0+)?$"
+"""20240201 or 20240201093000."""
+SECONDS = re.compile(r"[1-9]\d{8,}(\.\d+)?$")
+"""A number of at least nine digits: seconds since 1970 from 1973 on, as FIRST_TIME of values, or parts of
+seconds.
 """
+A_TIME = re.compile(f"{A_DATE.pattern}|{SECONDS.pattern}|{COMPACT}")
+FIRST_SECOND, LAST_SECOND = 1_000_000_000, 2_000_000_000
+"""Seconds since 1970, in 2001 and 2033."""
+UNITS_OF_TIME = (1, 10**3, 10**6, 10**9)
+"""Seconds, milli-, micro- and nanoseconds, in units per second."""
 A_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 LEAST_TIME = 100_000
 """Smaller numbers would be seconds of the first two days of 1970: they are ratings, counts or folds."""
@@ -796,7 +802,7 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
     The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list. The third
     column of a test set or training data has the times if its values are times, and the fourth's are not.
     Columns of times order no run and have no predictions, unless all columns look like times: they may be
-    large ratings.
+    large ratings. Large numbers order a run unless they are times from 2001 to 2033.
     """
     names = POSITIONS.get(kind, ())
     if names[3:] == ("timestamp",) and len(columns) >= 3:
@@ -809,7 +815,7 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         columns = [*columns[:2], *_without_times(columns[2:], rows)]
     mapping = dict(zip(names, columns, strict=False))
     if kind == "run" and len(columns) >= 3:
-        extra = [c for c in columns[2:4] if not are_times([row[c] for row in rows])]
+        extra = [c for c in columns[2:4] if not are_moments([row[c] for row in rows])]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
         score = next((c for c in extra if c != rank), None)
         mapping = {"user_id": columns[0], "item_id": columns[1]}
@@ -828,6 +834,18 @@ def are_times(values: Iterable[str]) -> bool:
     """Returns True if all values are dates, or numbers that are too large for ratings: seconds since 1970."""
     written = [value.strip() for value in values if value.strip()]
     return bool(written) and all(map(A_TIME.match, written))
+
+
+def are_moments(values: Iterable[str]) -> bool:
+    """Returns True if all values are dates, or times since 1970 in one unit that lie in 2001 to 2033."""
+    written = [value.strip() for value in values if value.strip()]
+    numbers = [float(value) for value in written if SECONDS.match(value) and not re.match(COMPACT, value)]
+    return are_times(written) and are_recent(numbers, UNITS_OF_TIME)
+
+
+def are_recent(numbers: Sequence[float], units: Sequence[int]) -> bool:
+    """Returns True if all numbers are times since 1970 in one of the units, and lie in 2001 to 2033."""
+    return any(all(FIRST_SECOND * unit <= n < LAST_SECOND * unit for n in numbers) for unit in units)
 
 
 def are_dates(values: Iterable[str]) -> bool:

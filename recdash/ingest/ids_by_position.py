@@ -9,14 +9,12 @@ from itertools import groupby, pairwise
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
-from recdash.ingest.columns import CHOOSE, ROLES, are_dates, are_times
+from recdash.ingest.columns import CHOOSE, ROLES, UNITS_OF_TIME, are_dates, are_recent, are_times
 
 FEWEST_ROWS = 5
 """Smallest number of rows from which a column is taken for something else than ids."""
 DISTINCT = 0.9
 """Share of distinct values from which numbers of the size of a time are times; ids are repeated."""
-FIRST_SECOND, LAST_SECOND = 1_000_000_000, 2_000_000_000
-"""Seconds since 1970, in 2001 and 2033."""
 LONG_LIST = 6
 """Length of a list from which different numbers beside its positions are items; ratings would be repeated."""
 
@@ -80,9 +78,7 @@ def _are_moments(values: Sequence[str], has_other_times: bool) -> bool:
     whole = [int(value) for value in values if value.isdecimal() and len(value) <= 13]
     if has_other_times or len(whole) < max(len(values), FEWEST_ROWS):
         return False
-    sizes = (1, 1000)
-    in_range = any(all(FIRST_SECOND * by <= value < LAST_SECOND * by for value in whole) for by in sizes)
-    return in_range and len(set(whole)) >= DISTINCT * len(whole)
+    return are_recent(whole, UNITS_OF_TIME[:2]) and len(set(whole)) >= DISTINCT * len(whole)
 
 
 def _number_rows(users: Sequence[str], items: Sequence[str], others: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ from recdash import arrow as pc
 from recdash.domain.kinds import MISSING, DateOrder, Floats, Ints
 from recdash.errors import Problem
 from recdash.formatting.sanitize import INVISIBLE
-from recdash.ingest.columns import CHOOSE, DATE_ORDERS, WORDS, Reading, Role
+from recdash.ingest.columns import CHOOSE, COMPACT, DATE_ORDERS, WORDS, Reading, Role
 from recdash.ingest.rejects import Reject, Rejects
 
 YES_NO = {
@@ -710,8 +710,6 @@ def read_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     return _parsed_times(array, check)
 
 
-_DAY, _CLOCK = r"(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", r"([01]\d|2[0-3])([0-5]\d)([0-5]\d)"
-COMPACT = rf"^(19[7-9]\d|20\d\d){_DAY}({_CLOCK})?(\.0+)?$"
 COMPACT_DATE = (r"^(\d{4})(\d\d)(\d\d)(\.0+)?$", r"\1-\2-\3")
 COMPACT_TIME = (
     r"^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\.0+)?$", r"\1-\2-\3 \4:\5:\6"

@@ -289,7 +289,7 @@ def test_ids_that_could_be_counts_or_times_are_ids(kind: Any, rows: str) -> None
     assert len(pairs_of(rows.encode(), kind)) == rows.count("\n")
 
 
-@pytest.mark.parametrize("time", ["{seconds}", "{clock}", "{compact}", "{slashes}"])
+@pytest.mark.parametrize("time", ["{seconds}", "{seconds}000000", "{clock}", "{compact}", "{slashes}"])
 @pytest.mark.parametrize("form", ["{{user}},{{item}},{{score}},{}", "{{user}},{{item}},{}"])
 def test_times_in_rows_without_a_header_order_no_list(form: str, time: str) -> None:
     (run,) = read_recommendations(rows_of(form.format(time)), name="als")
@@ -297,6 +297,21 @@ def test_times_in_rows_without_a_header_order_no_list(form: str, time: str) -> N
     assert run.mapping == {"user_id": "column 1", "item_id": "column 2", **by_score}
     (run,) = read_recommendations(rows_of("{user},{item},{rank}," + time), name="als", order="rank")
     assert run.mapping == {"user_id": "column 1", "item_id": "column 2", "rank": "column 3"}
+
+
+def test_large_numbers_in_rows_without_a_header_order_lists_unless_they_may_be_times() -> None:
+    """Numbers of 9 digits would be times of the last century, and those of 2033 and later are none yet."""
+    for largest in ("987654321", "2000000001", "9876543210.5", "1700000000987"):
+        rows = f"1,101,123456789\n1,102,{largest}\n2,101,223456789\n2,103,923456789\n".encode()
+        (run,) = read_recommendations(rows, name="als")
+        assert run.mapping["score"] == "column 3"
+    times = b"1,101,1700000000\n1,102,1800000000\n2,101,1700000001\n2,103,1600000000\n"
+    (run,) = read_recommendations(times, name="als")
+    assert "score" not in run.mapping
+    (notice,) = [notice for notice in run.notices if notice.code == "unread-scores"]
+    assert "column 3 has numbers that seem to be times and are not read" in notice.found
+    (run,) = read_recommendations(times, name="als", mapping={"score": "column 3"})
+    assert "unread-scores" not in {notice.code for notice in run.notices}
 
 
 @pytest.mark.parametrize("time", ["{compact}", "{slashes}"])
