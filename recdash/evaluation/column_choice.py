@@ -63,8 +63,8 @@ class ColumnChoice:
                 + f"Give the table, or leave its columns out. Tables given: {listed(given)}.",
             )
             for name, by_table in arguments.items()
-            for table in by_table
-            if table not in tables
+            for table, chosen in by_table.items()
+            if chosen and table not in tables
         ]
         if problems:
             raise InputError(problems)

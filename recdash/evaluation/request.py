@@ -53,6 +53,14 @@ def check_engine(engine: object) -> None:
         check_type("engine", engine, Spark, "Give recdash.Spark(…), or leave it out.")
 
 
+def check_relevance(relevance: object, threshold: object) -> None:
+    """Raises InputError for a relevance column that is no text, and for a threshold that is no number."""
+    if relevance is not None:
+        check_type("relevance", relevance, str, "Give the name of a column of the test set, or 'none'.")
+    if threshold is not None:
+        check_number("relevance_threshold", threshold, "Give a number, such as 4.")
+
+
 def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
     """Returns the rules with the truth's relevance column and threshold: those given, else those of the
     preset.
@@ -62,10 +70,7 @@ def with_relevance(rules: CountingRules, relevance: str | None, threshold: float
         relevance = convention.relevance
     if threshold is None and relevance != EVERY_ROW:
         threshold = convention.threshold
-    if relevance is not None:
-        check_type("relevance", relevance, str, "Give the name of a column of the test set, or 'none'.")
-    if threshold is not None:
-        check_number("relevance_threshold", threshold, "Give a number, such as 4.")
+    check_relevance(relevance, threshold)
     return replace(rules, relevance=relevance, threshold=threshold)
 
 

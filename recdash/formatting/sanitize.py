@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 
+from recdash.domain.arguments import check_type
 from recdash.errors import InputError, Problem
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
@@ -84,6 +85,7 @@ def check_note(subject: str, text: str) -> str:
     """Returns the text unchanged. Raises InputError if it has control characters other than line ends and
     tabs.
     """
+    check_type(subject, text, str, "Give a text.")
     if CONTROL.search(re.sub(r"[\t\r\n]", "", text)):
         raise InputError(_strange(subject, text))
     return text

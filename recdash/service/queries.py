@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import NoneType
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.comparison.headlines import values
 from recdash.comparison.rules import DecisionRules
+from recdash.domain.arguments import check_type, texts_of
 from recdash.domain.defaults import FIRST_CANDIDATES, default_baseline, default_k, default_metric
 from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
@@ -46,6 +48,9 @@ class Queries:
         Raises NotFound for a run of another experiment, and InputError if there is no run to compare, for an
         unknown metric, and for a k beyond the depth.
         """
+        runs = texts_of("runs", runs, "the id of a run")
+        check_type("baseline", baseline, (str, NoneType), "Give the id of a run.")
+        check_type("metric", metric, (str, NoneType), "Give the name of a metric, such as 'ndcg'.")
         experiment = self._context.store.experiments.get(experiment_id)
         known = self._runs_by_id(experiment_id, [*runs, *([baseline] if baseline else [])])
         active = [run for run in known.values() if run.archived is None]

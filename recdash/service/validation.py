@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from recdash.domain.arguments import check_number, check_type
 from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import check_name, is_visible, on_a_line
 
@@ -52,13 +53,15 @@ def long_text(field: str, text: str, most: int) -> str:
 
 def check_days(days: float, most: int) -> None:
     """Raises InputError for a duration that is not above 0, or longer than ``most`` days."""
+    fix = f"Enter more than 0 and at most {most} days."
+    check_number("days", days, fix)
     if not 0 < days <= most:
-        fix = f"Enter more than 0 and at most {most} days."
         raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
 
 
 def short_text(field: str, text: str, most: int) -> str:
     """Returns the stripped text. Raises InputError if it has more than ``most`` characters."""
+    check_type(field, text, str, "Give a text.")
     if len(text) > most:
         fix = f"Use at most {most:,} characters."
         raise InputError(Problem("text-too-long", field, f"{len(text):,} characters", fix))

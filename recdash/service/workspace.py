@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import datetime
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
+from recdash.domain.arguments import check_type
 from recdash.errors import Problem
 from recdash.service.access.audit import AuditLog
 from recdash.service.access.maintenance import Maintenance
@@ -61,8 +64,6 @@ from recdash.service.run_data import RunData
 from recdash.store import Store, open_store
 
 if TYPE_CHECKING:
-    import os
-
     from recdash.ingest import Limits
     from recdash.store import FoundArtifacts
 
@@ -204,6 +205,7 @@ class Workspace:
 
         ``person`` defaults to the local user. ``found_artifacts``: see ``open_store``.
         """
+        check_type("artifacts", artifacts, (str, os.PathLike, NoneType), "Give the path of a folder.")
         person = person or local_person()
         reading = not person.may("editor")
         store = open_store(database_url, artifacts, read_only=reading, found_artifacts=found_artifacts)

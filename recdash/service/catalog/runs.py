@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from recdash.domain.arguments import check_type, texts_of
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Replication
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from recdash.store.artifacts import Artifacts
 
 REFERENCE_TAG = "reference"
+TAG, PARAMS_ARE = "nightly", "Give {name: value}, each a text."
 FALLBACK_NAME = " + popular for the rest"
 
 
@@ -169,6 +172,10 @@ class Runs:
         Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing is
         stored.
         """
+        check_type("params", params, (Mapping, NoneType), PARAMS_ARE)
+        tags = tuple(texts_of("tags", tags, TAG))
+        facts = {"tags": tags, "note": note, "params": dict(params or {})}
+        _check_facts(facts)
         prepared = self.prepare(
             experiment_id,
             source,
@@ -182,7 +189,6 @@ class Runs:
             engine=engine,
             progress=progress,
         )
-        facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
         return self.store_prepared(experiment_id, prepared, facts, progress)
 
     def prepare(
@@ -205,6 +211,7 @@ class Runs:
         Raises InputError for an unusable file, and for predictions without lists that have no name.
         """
         self._context.must_be_editor()
+        check_type("accept_unknown_ids", accept_unknown_ids, bool, "Give True or False.")
         scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         tell, limits = progress or quiet, self._context.limits
         tell(0.0, "Reading the file")
@@ -633,6 +640,7 @@ class Runs:
         return self._context.writable_store().runs.update(run_id, name=clean_name(name))
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> Run:
+        tags = texts_of("tags", tags, TAG)
         cleaned = dict.fromkeys(check_name("tag", tag) for tag in tags if tag.strip())
         return self._context.writable_store().runs.update(run_id, tags=tuple(cleaned))
 
@@ -640,6 +648,7 @@ class Runs:
         return self._context.writable_store().runs.update(run_id, note=check_note("note", note))
 
     def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
+        check_type("params", params, Mapping, PARAMS_ARE)
         _check_facts({"params": params})
         return self._context.writable_store().runs.update(run_id, params=dict(params))
 
@@ -692,4 +701,6 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
     for tag in filter(str.strip, facts.get("tags", ())):
         check_name("tag", tag)
     for name, value in facts.get("params", {}).items():
+        check_type("params, name", name, str, "Give a text.")
+        check_type(f"params, {visible(name)}", value, str, "Give a text.")
         check_note(f"parameter '{visible(name)}'", f"{name}{value}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.comparison import Comparison, ComparisonQuery, compare
 from recdash.comparison.replicates import replicate_differences
+from recdash.domain.arguments import check_type
 from recdash.domain.defaults import USUAL_K, is_popular
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
@@ -122,6 +123,7 @@ class Comparisons:
         """
         from recdash.comparison.result import compared
 
+        _check_query(query)
         self._data.refuse_damage(query.shown)
         return compared(self._source_of(query), query)
 
@@ -130,6 +132,7 @@ class Comparisons:
 
         Raises InputError for a metric without a value per user.
         """
+        _check_query(query)
         return self._verdicts(query, self.verdict_state(query.baseline))
 
     def recommendation(self, query: ComparisonQuery) -> Recommendation:
@@ -656,3 +659,8 @@ def _sharing(values: Mapping[str, UserValues]) -> tuple[list[str], Ints]:
         if len(chosen) > 1:
             return [run for run in values if run in chosen], users
     return [], np.empty(0, dtype=np.int64)
+
+
+def _check_query(query: object) -> None:
+    """Raises InputError for what is no comparison query."""
+    check_type("query", query, ComparisonQuery, "Give what workspace.queries.of(…) returns.")

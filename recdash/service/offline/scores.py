@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recdash.comparison import population
+from recdash.domain.arguments import texts_of
 from recdash.domain.hits import IdOverlap, TiedHits
 from recdash.domain.kinds import Users
 from recdash.domain.records import Run
@@ -73,6 +74,7 @@ class Scores:
 
         Curves that are not stored (other definitions, other scopes) are computed from the hits.
         """
+        run_ids, metrics = _texts(run_ids, metrics)
         curves = self._run_curves.of(run_ids, metrics, scope)
         return frames.curve_frame(self._context.runs_of(run_ids), curves)
 
@@ -83,6 +85,7 @@ class Scores:
         the first metric come first.
         """
         check_k(k)
+        run_ids, metrics = _texts(run_ids, metrics)
         runs = self._context.runs_of(run_ids)
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         scores = {
@@ -296,3 +299,8 @@ class Scores:
             return next(filter(None, map(self._id_caveats, self._data.replicates_of(run_id))), ())
         reference = self._data.reference(run.experiment)
         return stored_problems(name, self._data.hits(run_id), reference) if run.has_lists else ()
+
+
+def _texts(run_ids: object, metrics: object) -> tuple[list[str], list[str]]:
+    """Returns the ids and the metrics, each one or several. Raises InputError for what is no text."""
+    return texts_of("run_ids", run_ids, "the id of a run"), texts_of("metrics", metrics, "ndcg")
