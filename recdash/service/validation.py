@@ -54,7 +54,9 @@ def long_text(field: str, text: str, most: int) -> str:
 def check_days(days: float, most: int) -> None:
     """Raises InputError for a duration that is not above 0, or longer than ``most`` days."""
     fix = f"Enter more than 0 and at most {most} days."
-    check_number("days", days, fix)
+    given: object = days
+    if not isinstance(given, float):  # of which nan and inf are durations that are out of range
+        check_number("days", given, fix)
     if not 0 < days <= most:
         raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
 
