@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import Annotated
 
 from pydantic import Field
@@ -52,11 +53,13 @@ class LastUses:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, float] = {}
+        self._lock = Lock()
 
     def note(self, session: str) -> None:
         now = self._clock()
-        self._last = {known: at for known, at in self._last.items() if now - at < KEPT_SECONDS}
-        self._last[session] = now
+        with self._lock:  # additions note their uses in threads
+            self._last = {known: at for known, at in self._last.items() if now - at < KEPT_SECONDS}
+            self._last[session] = now
 
     def is_open(self, session: str) -> bool:
         """Returns whether a session is that of a token which used its files in the last hour."""

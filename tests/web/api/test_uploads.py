@@ -204,6 +204,17 @@ def test_files_are_kept_for_an_hour_after_their_last_use() -> None:
     assert not uses.is_open("token a")
 
 
+def test_uses_that_threads_note_at_once_all_count() -> None:
+    uses = LastUses(lambda: 0.0)
+    sessions = [[f"token {thread} {number}" for number in range(500)] for thread in range(4)]
+    threads = [Thread(target=lambda own=own: [*map(uses.note, own)]) for own in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(uses.is_open(session) for own in sessions for session in own)
+
+
 # ── storing ──────────────────────────────────────────────────────────────────────────────────
 
 
