@@ -6,6 +6,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from threading import Lock
 
 from starlette.types import Message, Receive
 
@@ -26,13 +27,17 @@ class UploadQuota:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._editors: OrderedDict[str, str] = OrderedDict()
+        self._lock = Lock()
         self._sent: dict[str, tuple[int, int]] = {}
 
     def record_session(self, session: str, person: Person | None) -> None:
         """Records the person of a session if it is an editor; else removes the session."""
-        self._editors.pop(session, None)
-        if person is not None and person.may("editor"):
-            self._editors[session] = person.name
+        with self._lock:
+            if person is None or not person.may("editor"):
+                self._editors.pop(session, None)
+                return
+            self._editors[session] = person.name  # never without it: a request may ask meanwhile
+            self._editors.move_to_end(session)
             while len(self._editors) > MOST_SESSIONS:
                 self._editors.popitem(last=False)
 

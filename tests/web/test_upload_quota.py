@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 from web_requests import Answer, ask, door
 
@@ -145,3 +147,12 @@ def test_the_next_hour_has_a_budget_of_its_own() -> None:
 def test_each_person_has_a_budget_of_their_own(desk: UploadQuota) -> None:
     desk.count("another", BUDGET)
     assert put(desk, b"x").status == 200
+
+
+def test_a_session_is_that_of_its_editor_also_while_its_page_runs_again(desk: UploadQuota) -> None:
+    page = Thread(target=lambda: [desk.record_session("session-1", MARA) for _ in range(50_000)])
+    page.start()
+    answers = {desk.has_session("session-1", MARA)}
+    while page.is_alive():
+        answers.add(desk.has_session("session-1", MARA))
+    assert answers == {True}
