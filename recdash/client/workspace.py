@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.client.connection import Server, in_path
 from recdash.client.pushing import FileToPush, SourceToFetch, push
-from recdash.domain.arguments import check_type, wrong_type
+from recdash.domain.arguments import check_type, one_or_several
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem, no_experiment
 
@@ -302,19 +302,11 @@ def _by_name(
     Raises InputError for anything else.
     """
     fix = "Give a list, or {name of the candidate: one}."
-    if isinstance(given, kinds):
-        return [(None, None, given)]
-    if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise wrong_type(argument, given, fix)
-    if isinstance(given, Mapping):
-        named: list[tuple[str | None, str | None, Any]] = [
-            (name, "run", value) for name, value in given.items()
-        ]
-    else:
-        named = [(None, None, value) for value in given]
-    for _, _, value in named:
+    if not isinstance(given, Mapping):
+        return [(None, None, value) for value in one_or_several(argument, given, kinds, fix)]
+    for value in given.values():
         check_type(argument, value, kinds, fix)
-    return named
+    return [(name, "run", value) for name, value in given.items()]
 
 
 def _experiment(facts: Mapping[str, Any]) -> RemoteExperiment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -49,10 +50,23 @@ def is_number(value: object) -> bool:
 
 def texts_of(name: str, value: object, example: str) -> list[str]:
     """Returns the texts of an argument that is one text or several. Raises InputError for anything else."""
-    fix = f"Give a text, such as {example!r}, or a list of texts."
+    return one_or_several(name, value, str, f"Give a text, such as {example!r}, or a list of texts.")
+
+
+def paths_of(name: str, value: object) -> list[str | os.PathLike[str]]:
+    """Returns the paths of an argument that is one path or several. Raises InputError for anything else."""
+    return one_or_several(name, value, (str, os.PathLike), "Give a path or a list of paths.")
+
+
+def one_or_several(name: str, value: object, kind: type | tuple[type, ...], fix: str) -> list[Any]:
+    """Returns the values of an argument that is one value of a kind, or several. Raises InputError for
+    anything else; ``fix`` says what to give.
+    """
+    if isinstance(value, kind):
+        return [value]
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise wrong_type(name, value, fix)
-    texts = [value] if isinstance(value, str) else list(value)
-    for text in texts:
-        check_type(name, text, str, fix)
-    return texts
+    values = list(value)
+    for each in values:
+        check_type(name, each, kind, fix)
+    return values

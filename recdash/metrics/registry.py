@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
 
+from recdash.domain.arguments import check_type
 from recdash.domain.kinds import Users
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
@@ -249,6 +250,7 @@ def define(spec: Spec | str) -> Definition:
     Raises UnknownName for an unknown metric, parameter or value, and InputError for a missing or impossible
     one.
     """
+    check_type("metric", spec, (str, Spec), "Give a text, such as 'ndcg@10'.")
     spec = named(parse(spec) if isinstance(spec, str) else spec)
     metric = METRICS[spec.name]
     if spec.k is not None and not metric.has_cutoff:

@@ -169,6 +169,7 @@ def read_logs(
     Columns of unknown names are known by their values, as in ``recdash.evaluate``; a notice says so. Raises
     InputError with the problems of all tables.
     """
+    check_type("tables", tables, Mapping, "Give {kind of the table: table}.")
     try:
         return _read(tables, rules, mappings, limits, columns or {})
     except InputError as error:

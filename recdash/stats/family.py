@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from recdash.domain.kinds import Floats, Mask
+from recdash.errors import UnknownName
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sample_size import required_users
 
@@ -96,7 +97,12 @@ def significant(p: Floats, correction: Correction = "holm", level: float = LEVEL
 
 
 def corrected(p: Floats, correction: Correction = "holm") -> Floats:
-    """Returns [m] p-values corrected as one family; NaN stays NaN and is not counted."""
+    """Returns [m] p-values corrected as one family; NaN stays NaN and is not counted.
+
+    Raises UnknownName for an unknown correction.
+    """
+    if correction not in tuple(_RULES):
+        raise UnknownName("correction", correction, CORRECTIONS)
     adjusted, known = p.copy(), ~np.isnan(p)
     adjusted[known] = _RULES[correction](p[known])
     return adjusted

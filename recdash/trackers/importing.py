@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
-from recdash.errors import InputError, Problem
+from recdash.domain.arguments import check_type, paths_of, texts_of
+from recdash.errors import InputError, Problem, UnknownName
 from recdash.ingest.limits import UNLIMITED
-from recdash.service.catalog.intake import KINDS, LISTS, IntakeFile, IntakePlan
+from recdash.service.catalog.intake import KINDS, LISTS, IntakeFile, IntakePlan, IntakeSettings
 from recdash.service.files_to_add import FilesToAdd, plan_of
 from recdash.trackers import wandb
 from recdash.trackers.mlflow import Mlflow
@@ -88,6 +90,8 @@ def import_mlflow(
     with the same bytes is left as it is. Raises InputError with all problems; nothing is stored then.
     """
     workspace.person.must_be("editor")
+    check_type("tracking_uri", tracking_uri, str, "Give the address of the tracking server.")
+    artifacts = _artifacts(experiment, artifacts)
     server = Mlflow(tracking_uri, os.environ if environment is None else environment)
     tracked_runs = server.runs(server.experiment(experiment), only)
     with TemporaryDirectory(prefix="recdash-") as folder:
@@ -137,11 +141,25 @@ def import_wandb(
     ``import_mlflow``.
     """
     workspace.person.must_be("editor")
+    artifacts = _artifacts(experiment, artifacts)
+    check_type("table", table, (str, os.PathLike, NoneType), "Give the path of a table.")
     if not isinstance(folders, Mapping):
-        folders = {wandb.name_of_folder(Path(folder)): folder for folder in folders}
+        paths = paths_of("folders", folders)
+        folders = {wandb.name_of_folder(Path(folder)): folder for folder in paths}
+    for name, folder in folders.items():
+        check_type("folders, name", name, str, "Give the name of a run.")
+        check_type(f"folders, {name}", folder, (str, os.PathLike), "Give the path of the folder of a run.")
     named = {name: Path(folder) for name, folder in folders.items()}
     runs = wandb.read_runs(named, artifacts, None if table is None else Path(table))
     return _import_runs(workspace, experiment, runs, files, options)
+
+
+def _artifacts(experiment: object, artifacts: object) -> list[str]:
+    """Returns the names of artifacts, of which one or several are given. Raises InputError for anything else,
+    and for an experiment whose name is no text.
+    """
+    check_type("experiment", experiment, str, "Give the name of the experiment.")
+    return texts_of("artifacts", () if artifacts is None else artifacts, "lists.csv")
 
 
 # ── what both do ─────────────────────────────────────────────────────────────────────────────
@@ -220,7 +238,7 @@ def _planned(
     own = {f"{n}.{m}": (run, file) for n, run in enumerate(runs) for m, file in enumerate(run.files)}
     beside = [
         IntakeFile(f"file.{number}", file.name, file, folder=str(file.parent))
-        for number, file in enumerate(map(Path, files))
+        for number, file in enumerate(map(Path, paths_of("files", files)))
     ]
     of_runs = [
         IntakeFile(
@@ -233,6 +251,10 @@ def _planned(
     ]
     left_out = ("name", "accept_ids")
     settings = {name: value for name, value in options.items() if name not in left_out and value is not None}
+    known = [part.name for part in fields(IntakeSettings) if part.name not in left_out]
+    for name in settings:
+        if name not in known:
+            raise UnknownName("option", name, [*known, "accept_ids"])
     if home is not None:
         settings = {name: home.settings[name] for name in RULES if home.settings.get(name)} | settings
     plan = plan_of(workspace, FilesToAdd(str(options["name"]), [*beside, *of_runs], settings=settings))

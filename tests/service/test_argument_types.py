@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import recdash
@@ -56,6 +57,16 @@ class Films:
     def verdict(self, **changed: Any) -> Any:
         return self.workspace.comparisons.verdict(**changed)
 
+    def agreement(self, **changed: Any) -> Any:
+        return self.workspace.agreement.of(self.add_test().id, k=2, online_metric="orders", **changed)
+
+    def add_test(self, **changed: Any) -> Any:
+        users = [str(user) for user in range(40)]
+        table = pd.DataFrame({"user_id": users, "variant": ["old", "new"] * 20, "orders": [0, 1, 1, 0] * 10})
+        return self.workspace.online_tests.add(
+            self.id, "shop", **{"tables": {"sessions": table}, "links": {"new": self.run}, **changed}
+        )
+
     def share(self, **changed: Any) -> Any:
         return self.workspace.sharing.share(self.id, **changed)
 
@@ -90,6 +101,8 @@ def films(workspace: Workspace) -> Films:
         (Films.curves, "run_ids", None),
         (Films.curves, "metrics", [5]),
         (Films.scoreboard, "metrics", None),
+        (Films.agreement, "metric", 5),
+        (Films.add_test, "tables", 5),
         (Films.compare, "query", "films"),
         (Films.verdict, "query", None),
         (Films.share, "days", "7"),
@@ -105,6 +118,13 @@ def test_a_wrong_type_is_refused_by_name(
     (problem,) = refused.value.problems
     assert problem.place.split(",")[0] == name
     assert problem.fix
+
+
+@pytest.mark.parametrize("correction", [None, "none", ["holm"]])
+def test_an_unknown_correction_of_a_stored_test_is_refused(films: Films, correction: Any) -> None:
+    test = films.add_test()
+    with pytest.raises(InputError, match=r"No correction is called .*Known: holm, bh, off"):
+        films.workspace.online_analysis.results(test.id, correction)
 
 
 def test_one_text_is_one_tag_and_one_metric(films: Films) -> None:

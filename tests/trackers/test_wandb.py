@@ -218,3 +218,40 @@ def test_the_command_does_the_same(run: Recdash, folder: Path) -> None:
     assert [row["state"] for row in as_json(run, *call)["runs"]] == ["already stored"] * 2
     (facts,) = as_json(run, "list")["experiments"]
     assert (facts["depth"], [row["name"] for row in facts["runs"]]) == (2, ["ALS", "e1"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("experiment", 5),
+        ("folders", None),
+        ("folders", {"als": 5}),
+        ("folders", {5: "run-1"}),
+        ("files", 5),
+        ("files", [None]),
+        ("artifacts", 5),
+        ("artifacts", [5]),
+        ("table", 5),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_by_name(
+    workspace: Workspace, tmp_path: Path, name: str, value: Any
+) -> None:
+    given = {"experiment": "films", "folders": [folder_of(tmp_path, "aaaa1111", RUNS["als"])], "files": []}
+    with pytest.raises(InputError) as refused:
+        import_wandb(workspace, **{**given, name: value})
+    (problem,) = refused.value.problems
+    assert problem.place.split(",")[0] == name
+    assert problem.fix
+
+
+def test_an_unknown_option_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No option is called 'tag'"):
+        import_wandb(workspace, "films", folder_of(tmp_path, "aaaa1111", RUNS["als"]), tag=["new"])
+
+
+def test_one_path_is_one_folder_and_one_file(workspace: Workspace, tmp_path: Path) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text(FILES["truth.csv"])
+    (run,) = import_wandb(workspace, "films", folder_of(tmp_path, "aaaa1111", RUNS["als"]), files=truth).runs
+    assert run.state == "added"
