@@ -91,8 +91,9 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
     first_name, first = parts[0]
     for name, table in given:  # also those without rows: their only line may be data
         _refuse_other(name, table, first_name, first)
+    without_header = _without_header(given)
     if len(parts) == 1:
-        return first
+        return replace(first, without_header=without_header)
     tables = [table for _, table in parts]
     rows_before = [0]
     """The number of rows before each part, as far as the parts were read."""
@@ -115,12 +116,6 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
 
     def sample() -> list[dict[str, str]]:
         return next((rows for table in tables if (rows := table.sample())), [])
-
-    without_header: Callable[[], RawTable] | None = None
-    if all(table.without_header for table in tables):
-
-        def without_header() -> RawTable:
-            return joined([(name, table.without_header()) for name, table in parts if table.without_header])
 
     commas = [name for name, table in parts if table.decimal == ","]
     notice_of_signs = _two_decimal_signs(commas, [name for name, _ in parts if name not in commas])
@@ -160,6 +155,15 @@ def _with_first_lines(parts: Sequence[tuple[str, RawTable]]) -> Sequence[tuple[s
     if not any(len(own) == 1 and "9" in min(own) for own in patterns):
         return parts
     return [(name, table.without_header() if table.without_header else table) for name, table in parts]
+
+
+def _without_header(parts: Sequence[tuple[str, RawTable]]) -> Callable[[], RawTable] | None:
+    """Returns what reads the first lines of all parts as data, also of those with one line; None if a part
+    has no header line, or must have one.
+    """
+    if not all(table.without_header for _, table in parts):
+        return None
+    return lambda: joined([(name, table.without_header()) for name, table in parts if table.without_header])
 
 
 def _first_row(table: RawTable) -> dict[str, str]:

@@ -211,6 +211,14 @@ def test_first_lines_of_parts_without_a_header_are_rows(
     assert rows == "".join(texts).split()
 
 
+@pytest.mark.parametrize("first", ["ann,emma\nbob,up\n", "ann,emma\n"])
+def test_a_part_of_one_line_that_another_begins_with_is_a_row_for_who_says_so(first: str) -> None:
+    data = zipped({"part-00000.csv": first, "part-00001.csv": "ann,emma\n"})
+    places = {"user_id": "column 1", "item_id": "column 2"}
+    table = read_upload("train", data, mapping=places).table
+    assert table["user_id"].to_pylist() == [*(line.split(",")[0] for line in first.split()), "ann"]
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
