@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticKnownError
 from starlette.datastructures import QueryParams
 
 from recdash.domain.defaults import MOST_CANDIDATES
@@ -24,7 +23,7 @@ Asked = TypeVar("Asked", bound="Parameters")
 def _no_choice(value: object) -> object:
     """Returns the value of a number. Raises an error for true and false, which pydantic takes for 1 and 0."""
     if isinstance(value, bool):
-        raise PydanticKnownError("float_type")
+        raise ValueError(f"{str(value).lower()} is not a number")  # noqa: TRY004 - what pydantic reports
     return value
 
 
