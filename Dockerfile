@@ -1,7 +1,7 @@
 FROM python:3.13-slim
 
-# app.py says why there are two arenas; three threads of Streamlit start before it is loaded.
-ENV MALLOC_ARENA_MAX=2 \
+# app.py says why there is one arena; three threads of Streamlit start before it is loaded.
+ENV MALLOC_ARENA_MAX=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \

@@ -12,7 +12,7 @@ compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --
 
 # Each arena of glibc's malloc keeps gaps between blocks that live on. app.py limits their number as well, but
 # only once threads of Streamlit have three.
-export MALLOC_ARENA_MAX = 2
+export MALLOC_ARENA_MAX = 1
 
 # Every worker of the tests and every process that they start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE

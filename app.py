@@ -18,10 +18,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Before modules start threads: two settings of glibc's malloc, so that what an upload or a page needed for
 # a moment goes back to the system. Other C libraries have no such function, or ignore it.
 # - By default there are up to eight arenas per core. Streamlit runs each page in a new thread, and blocks
-#   that stay in caches leave gaps in every arena. After 80 sessions and 20 uploads the gaps took 15 MB with
-#   two arenas, 32 without a limit; docs/reliability.md has more figures. Three threads that watch Streamlit's
-#   settings have arenas by now, which the limit cannot take from them; MALLOC_ARENA_MAX, which make,
-#   `recdash serve` and the container set, holds from the start of the process.
+#   that stay in caches leave gaps in every arena. After 100 sessions and 50 uploads the gaps took 13 MB with
+#   one arena, and 17 with two, for the same processor time; docs/reliability.md has more figures. Three
+#   threads that watch Streamlit's settings have arenas by now, which the limit cannot take from them;
+#   MALLOC_ARENA_MAX, which make, `recdash serve` and the container set, holds from the start of the process.
 # - By default the size from which a block is mapped on its own grows up to 32 MB, so freed arrays stay as
 #   gaps. Arrow's own allocator keeps what was freed, too. Storing a run of 21 million rows grew a process by
 #   at most 260 MiB without the limit and without Arrow's use of malloc, by 207 with both, for some 2 s more
@@ -29,7 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 #   sessions and 60 uploads, and had grown by 1.6 MB since the 120th instead of 3.7, for 2 % more processor
 #   time.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
-LEAST_MAPPED_BYTES, MOST_ARENAS = 1 << 17, 2
+LEAST_MAPPED_BYTES, MOST_ARENAS = 1 << 17, 1
 with suppress(OSError, AttributeError, TypeError):
     libc = ctypes.CDLL(None)
     libc.mallopt(M_ARENA_MAX, MOST_ARENAS)

@@ -73,7 +73,7 @@ def dashboard(store: Path, port: int, *options: str) -> Iterator[Dashboard]:
     # as make does: a process that compiles all modules anew is not what a person starts
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = usual | {
-        "MALLOC_ARENA_MAX": "2",
+        "MALLOC_ARENA_MAX": "1",
         "RECDASH_DATABASE_URL": f"sqlite:///{store / 'recdash.db'}",
         "RECDASH_ARTIFACTS": str(store / "artifacts"),
     }

@@ -30,5 +30,5 @@ def serve(host: str | None, port: int | None) -> None:
     app = dashboard_folder() / "app.py"
     where = ["--server.address", address, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # app.py says why, and would be too late for some threads
+    os.environ.setdefault("MALLOC_ARENA_MAX", "1")  # app.py says why, and would be too late for some threads
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter, no shell wanted

@@ -41,7 +41,7 @@ libc.fclose(file)
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="only glibc has arenas")
-def test_all_threads_of_the_app_use_two_arenas(tmp_path: Path) -> None:
+def test_all_threads_of_the_app_use_one_arena(tmp_path: Path) -> None:
     facts = tmp_path / "malloc.xml"
     own = {
         "RECDASH_DATABASE_URL": f"sqlite:///{tmp_path / 'r.db'}",
@@ -49,7 +49,7 @@ def test_all_threads_of_the_app_use_two_arenas(tmp_path: Path) -> None:
     }
     command = [sys.executable, "-c", APP_WITH_THREADS, str(facts)]
     subprocess.run(command, cwd=ROOT, env=os.environ | own, check=True, capture_output=True)
-    assert facts.read_text().count("<heap nr=") == 2
+    assert facts.read_text().count("<heap nr=") == 1
 
 
 ARENA_BYTES = 1 << 26
@@ -79,9 +79,9 @@ def n_arenas(mapped: str) -> int:
         ("recdash/cli/serve.py", r'"(MALLOC_ARENA_MAX)", "(\d+)"'),
     ],
 )
-def test_a_server_has_two_arenas_however_it_is_started(server: Any, file: str, setting: str) -> None:
+def test_a_server_has_one_arena_however_it_is_started(server: Any, file: str, setting: str) -> None:
     """Streamlit has started threads before it loads the app, each with an arena."""
     given = re.search(setting, (ROOT / file).read_text(), re.MULTILINE)
     assert given is not None
     process = server(settings={given[1]: given[2]}).process
-    assert n_arenas(Path(f"/proc/{process.pid}/maps").read_text()) == 2
+    assert n_arenas(Path(f"/proc/{process.pid}/maps").read_text()) == 1
