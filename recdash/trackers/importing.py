@@ -15,7 +15,7 @@ from recdash.domain.arguments import check_type, paths_of, texts_of
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.ingest.limits import UNLIMITED
 from recdash.service.catalog.intake import KINDS, LISTS, IntakeFile, IntakePlan, IntakeSettings
-from recdash.service.files_to_add import FilesToAdd, plan_of
+from recdash.service.files_to_add import RULES, FilesToAdd, check_rules, plan_of
 from recdash.trackers import wandb
 from recdash.trackers.mlflow import Mlflow
 from recdash.trackers.tracked_run import (
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from recdash.service import Workspace
 
 State = Literal["added", "already stored", "left out"]
-RULES = ("depth", "users", "duplicates")
-"""Rules of a stored experiment by which the same files make the same set-up."""
 NO_RUN = "Name the artifacts with the recommendations by --artifact, or log them as CSV or Parquet."
 
 
@@ -256,6 +254,7 @@ def _planned(
         if name not in known:
             raise UnknownName("option", name, [*known, "accept_ids"])
     if home is not None:
+        check_rules(home, settings)
         settings = {name: home.settings[name] for name in RULES if home.settings.get(name)} | settings
     plan = plan_of(workspace, FilesToAdd(str(options["name"]), [*beside, *of_runs], settings=settings))
     lists = {key for file in plan.of_kind(*LISTS) for key in _given_keys(file.key)}

@@ -36,6 +36,16 @@ def test_files_are_sorted_and_stored(run: Recdash) -> None:
     assert again.stdout.count("already stored") == 3
 
 
+def test_another_rule_than_that_of_the_stored_test_set_is_refused(run: Recdash) -> None:
+    lists = ("popular.csv", "als.csv", "ease.csv")
+    assert run("add", "--experiment", "Shop", "--users", "both", *SHOP).exit_code == 0
+    assert run("add", "--experiment", "Shop", "--users", "both", *lists).exit_code == 0
+    refused = run("add", "--experiment", "Shop", "--depth", "7", "--relevance-threshold", "4", *lists)
+    assert refused.exit_code == 2
+    assert f"depth: 7; experiment 'Shop' has {bookshop.LENGTH}." in refused.stderr
+    assert "threshold: 4.0; experiment 'Shop' has none." in refused.stderr
+
+
 def test_what_cannot_be_sorted_is_refused_whole(run: Recdash) -> None:
     Path("colours.csv").write_text("colour,size\nred,1\n")
     refused = run("add", "--experiment", "Shop", "colours.csv", *SHOP)

@@ -129,6 +129,22 @@ def test_importing_again_changes_nothing(workspace: Workspace, truth: Path, tmp_
     assert refused.value.problems[0].code == "changed-since-import"
 
 
+def test_another_depth_than_that_of_the_experiment_is_refused(
+    workspace: Workspace, truth: Path, tmp_path: Path
+) -> None:
+    als = folder_of(tmp_path, "a1", RUNS["als"])
+    import_wandb(workspace, "films", [als], files=[truth], depth=2)
+    ease = folder_of(tmp_path, "e1", RUNS["ease"])
+    with pytest.raises(InputError) as refused:
+        import_wandb(workspace, "films", [ease], depth=3)
+    assert str(refused.value) == (
+        "depth: 3; experiment 'films' has 2. Leave it out, or create another experiment: its rules are fixed "
+        "when its test set is stored."
+    )
+    added = import_wandb(workspace, "films", [ease], depth=2)
+    assert [run.state for run in added.runs] == ["added"]
+
+
 def test_the_exported_table_of_runs_gives_names_tags_and_notes(
     workspace: Workspace, truth: Path, tmp_path: Path
 ) -> None:
