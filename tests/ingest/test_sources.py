@@ -219,9 +219,9 @@ def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path) -> None:
     from pyiceberg.catalog import load_catalog
 
     settings = {"uri": f"sqlite:///{tmp_path}/catalogue.db", "warehouse": f"file://{tmp_path}"}
-    catalogue = load_catalog("shop", **settings)
-    catalogue.create_namespace("films")
-    catalogue.create_table("films.lists", schema=LISTS.schema).append(LISTS)
+    with load_catalog("shop", **settings) as catalogue:
+        catalogue.create_namespace("films")
+        catalogue.create_table("films.lists", schema=LISTS.schema).append(LISTS)
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
 
     names = {f"PYICEBERG_CATALOG__SHOP__{name.upper()}": value for name, value in settings.items()}

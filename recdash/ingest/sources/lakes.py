@@ -43,9 +43,10 @@ def fetch_iceberg(address: Address, written: Written) -> None:
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE."
         raise UploadError(Problem("bad-address", address.place, "names no table", fix))
     try:
-        reader = load_catalog(catalogue).load_table(table).scan().to_arrow_batch_reader()
-        with written.parquet(reader.schema) as add:
-            for batch in reader:
-                add(batch)
+        with load_catalog(catalogue) as opened:
+            reader = opened.load_table(table).scan().to_arrow_batch_reader()
+            with written.parquet(reader.schema) as add:
+                for batch in reader:
+                    add(batch)
     except errors as error:
         raise not_fetched(address, error) from None
