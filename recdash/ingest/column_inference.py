@@ -28,6 +28,7 @@ from recdash.ingest.columns import (
     SINGLE,
     Columns,
     KnownOrder,
+    are_moments,
     are_times,
     assign,
     by_position,
@@ -499,9 +500,10 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
     if len(broken) > 1:
         notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
         return replace(columns, notices=(*columns.notices, notice))
-    if unknown and not raw.header:
+    times = [column for column in unknown if are_moments(numbers[column])]
+    if times and not raw.header:
         says = "the lists are in file order; {} has numbers that seem to be times and are not read"
-        return replace(columns, notices=(*columns.notices, _unread_scores(unknown[:1], says)))
+        return replace(columns, notices=(*columns.notices, _unread_scores(times[:1], says)))
     return columns
 
 

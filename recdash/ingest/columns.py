@@ -802,7 +802,7 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
     The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list. The third
     column of a test set or training data has the times if its values are times, and the fourth's are not.
     Columns of times order no run and have no predictions, unless all columns look like times: they may be
-    large ratings. Large numbers order a run unless they are times from 2001 to 2033.
+    large ratings. Such large numbers order a run unless they are times from 2001 to 2033.
     """
     names = POSITIONS.get(kind, ())
     if names[3:] == ("timestamp",) and len(columns) >= 3:
@@ -815,7 +815,8 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         columns = [*columns[:2], *_without_times(columns[2:], rows)]
     mapping = dict(zip(names, columns, strict=False))
     if kind == "run" and len(columns) >= 3:
-        extra = [c for c in columns[2:4] if not are_moments([row[c] for row in rows])]
+        others = _without_times(columns[2:4], rows)
+        extra = [c for c in others if not are_moments([row[c] for row in rows])]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
         score = next((c for c in extra if c != rank), None)
         mapping = {"user_id": columns[0], "item_id": columns[1]}

@@ -314,6 +314,31 @@ def test_large_numbers_in_rows_without_a_header_order_lists_unless_they_may_be_t
     assert "unread-scores" not in {notice.code for notice in run.notices}
 
 
+@pytest.mark.parametrize(
+    ("rows", "orders"),
+    [
+        ("{user},{item},{early},{score}", {"score": "column 4"}),
+        ("{user},{item},{rank},{early}", {"rank": "column 3"}),
+        ("{user},{item},{early},{rank}", {"rank": "column 4"}),
+    ],
+)
+def test_large_numbers_beside_a_score_or_rank_order_no_list(rows: str, orders: dict[str, str]) -> None:
+    """They may be times of the last century."""
+    filled = "".join(
+        rows.format(user=user, item=100 + rank, early=956_703_932 + user, score=1 / rank, rank=rank) + "\n"
+        for user in range(4)
+        for rank in (1, 2, 3)
+    )
+    (run,) = read_recommendations(filled.encode(), name="als")
+    assert run.mapping == {"user_id": "column 1", "item_id": "column 2", **orders}
+
+
+def test_only_numbers_like_times_are_told_as_such() -> None:
+    rows = "".join(f"{n // 3},{n},2024-01-0{1 + n},2024-02-0{1 + n},{n % 3}\n" for n in range(9))
+    (run,) = read_recommendations(rows.encode(), name="als")
+    assert "unread-scores" not in {notice.code for notice in run.notices}
+
+
 @pytest.mark.parametrize("time", ["{compact}", "{slashes}"])
 def test_dates_of_all_forms_in_rows_without_a_header_are_times(time: str) -> None:
     table = read_upload("truth", rows_of(f"{{user}},{{item}},{time},{{rating}}")).table
