@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
@@ -86,20 +86,20 @@ class ClosingPool(QueuePool):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._is_disposed = False
-        # no connection is returned open while those in the pool are closed; the collector may return one in
-        # the thread that closes them
-        self._closing = RLock()
 
     def dispose(self) -> None:
-        with self._closing:
-            self._is_disposed = True
-            super().dispose()
+        self._is_disposed = True
+        super().dispose()
 
     def _do_return_conn(self, record: ConnectionPoolEntry) -> None:
-        with self._closing:
-            if self._is_disposed:
-                record.close()
-            super()._do_return_conn(record)
+        # without a lock: the collector may return a connection in a thread that has the lock of the queue,
+        # for which a thread that closes the pool waits
+        was_disposed = self._is_disposed
+        if was_disposed:
+            record.close()
+        super()._do_return_conn(record)
+        if self._is_disposed and not was_disposed:  # this one may be open
+            super().dispose()
 
 
 class UntilCommit:

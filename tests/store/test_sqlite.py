@@ -11,10 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from store_contract import (
     Open,
     StoreContract,
@@ -30,6 +33,7 @@ from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, new_id, open_store
 from recdash.store.connections import (
     PRAGMAS,
+    ClosingPool,
     UntilCommit,
     file_system_of,
     sqlite_driver,
@@ -218,6 +222,48 @@ def test_a_reader_that_connects_while_its_pool_is_closed_leaves_no_connection_op
     assert driver is not None
     with pytest.raises(sqlite_driver().ProgrammingError, match="closed database"):
         driver.execute("SELECT 1")
+
+
+def a_pool() -> ClosingPool:
+    return ClosingPool(partial(sqlite3.connect, ":memory:", check_same_thread=False), pool_size=1)
+
+
+def test_a_connection_that_comes_back_while_its_pool_is_closed_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection = a_pool().connect()
+    driver = connection.driver_connection
+    put_back = QueuePool._do_return_conn
+
+    def put_back_late(own: QueuePool, record: ConnectionPoolEntry) -> None:
+        own.dispose()
+        put_back(own, record)
+
+    monkeypatch.setattr(QueuePool, "_do_return_conn", put_back_late)
+    connection.close()
+    assert driver is not None
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
+
+
+def test_a_connection_that_is_collected_while_the_queue_is_locked_blocks_no_thread() -> None:
+    pool: Any = a_pool()
+    connection = pool.connect()
+    closer = threading.Thread(target=pool.dispose, daemon=True)
+
+    def collect() -> None:
+        with pool._pool.mutex:
+            closer.start()
+            while not pool._is_disposed:
+                time.sleep(0.001)
+            connection.close()
+
+    collector = threading.Thread(target=collect, daemon=True)
+    collector.start()
+    collector.join(5)
+    closer.join(5)
+    assert not collector.is_alive()
+    assert not closer.is_alive()
 
 
 @pytest.mark.parametrize(
