@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from recdash.errors import InputError, Problem
 
 MOST_SHOWN = 60
@@ -36,6 +38,11 @@ def check_whole(name: str, value: object, fix: str) -> None:
     """Raises InputError for an argument that is no whole number; ``fix`` says what to give."""
     check_number(name, value, fix)
     check_type(name, value, Integral, fix)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raises InputError for an argument that is neither true nor false, in Python or NumPy."""
+    check_type(name, value, (bool, np.bool_), "Give True or False.")
 
 
 def is_number(value: object) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
-from recdash.domain.arguments import check_type, texts_of, wrong_type
+from recdash.domain.arguments import check_flag, check_type, texts_of, wrong_type
 from recdash.domain.defaults import default_k
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
@@ -140,7 +140,7 @@ def evaluate(
     check_engine(engine)
     for name in [*runs, *predictions]:
         check_name("candidate", name)
-    check_type("accept_unknown_ids", accept_unknown_ids, bool, "Give True or False.")
+    check_flag("accept_unknown_ids", accept_unknown_ids)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = replace(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from types import NoneType
 from typing import Any
 
+import numpy as np
+
 from recdash.domain.arguments import is_number
 from recdash.errors import InputError, Problem
 from recdash.online import times
@@ -78,7 +80,8 @@ class OnlineRules:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the rules by name; ``activated_by``, unknown to older versions, only if it is set."""
-        rules = asdict(self)
+        rules = {name: _plain(value) for name, value in asdict(self).items()}
+        rules["split"] = {variant: _plain(share) for variant, share in self.split.items()}
         if self.activated_by is None:
             del rules["activated_by"]
         return rules
@@ -113,6 +116,11 @@ class OnlineRules:
                 times.of_text(self.starts)
         except ValueError:
             yield Problem("bad-rule", "rule 'starts'", f"'{self.starts}' is not a day", WRITE_A_DAY)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a number of NumPy as one of Python, which JSON can hold, and other values as they are."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _bad_rule(name: str, value: object, fix: str) -> Problem:

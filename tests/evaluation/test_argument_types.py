@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -218,3 +219,7 @@ def test_columns_of_a_table_that_was_not_given_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=f"{name}, {table}: this table was not given"):
         call(**{name: value})
+
+
+def test_a_flag_of_numpy_is_one_of_python() -> None:
+    assert evaluated(accept_unknown_ids=np.bool_(True)).table().equals(evaluated().table())

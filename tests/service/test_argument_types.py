@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import recdash
 from recdash.errors import InputError
+from recdash.online.rules import OnlineRules
 from recdash.service import Workspace
 
 TRUTH = {f"u{user}": [f"i{user % 5}", "b"] for user in range(40)}
@@ -89,7 +91,7 @@ def films(workspace: Workspace) -> Films:
         (Films.add, "tags", [5]),
         (Films.add, "note", 5),
         (Films.add, "params", "factors=64"),
-        (Films.add, "params", {"factors": 64}),
+        (Films.add, "params", {"factors": [64]}),
         (Films.add, "accept_unknown_ids", "yes"),
         (Films.set_tags, "tags", 5),
         (Films.set_params, "params", None),
@@ -131,6 +133,32 @@ def test_one_text_is_one_tag_and_one_metric(films: Films) -> None:
     assert films.set_tags(tags="nightly").tags == ("nightly",)
     assert films.curves(metrics="ndcg", run_ids=films.run).equals(films.curves())
     assert films.scoreboard(metrics="ndcg").equals(films.scoreboard())
+
+
+def test_numbers_and_flags_are_parameters_of_a_run_as_texts(films: Films) -> None:
+    params = {"factors": 64, "alpha": np.float64(0.1), "warm": np.bool_(True), "seed": None, "loss": "bpr"}
+    texts = {"factors": "64", "alpha": "0.1", "warm": "True", "seed": "None", "loss": "bpr"}
+    (added,) = films.add(params=params)
+    assert added.run.params == texts
+    assert films.set_params(params=params).params == texts
+
+
+def test_numbers_and_flags_of_numpy_are_those_of_python(films: Films) -> None:
+    (added,) = films.add(accept_unknown_ids=np.bool_(True))
+    assert added.run.name == "ease"
+    assert films.share(days=np.int64(7)).link.expires > films.share(days=6).link.expires
+    rules = OnlineRules(split={"old": np.int64(1), "new": np.float32(1)}, winsorise=np.float32(0.5))
+    test = films.add_test(rules=rules)
+    assert (test.rules["split"], test.rules["winsorise"]) == ({"old": 1, "new": 1}, 0.5)
+
+
+def test_mappings_name_tables_by_argument_or_kind(films: Films) -> None:
+    people = pd.DataFrame({"who": list(TRUTH), "country": ["de", "at"] * 20})
+    for number, table in enumerate(("user_attributes", "users")):
+        made = films.workspace.experiments.create(
+            f"other {number}", TRUTH, user_attributes=people, mappings={table: {"user_id": "who"}}
+        )
+        assert any("country" in scope for scope in films.workspace.scopes.of(made.id))
 
 
 @pytest.mark.parametrize("given", [{"columns": {"train": {"user_id": "uid"}}},

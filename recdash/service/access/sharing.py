@@ -92,7 +92,7 @@ class Sharing:
             experiment=experiment.id,
             created=now,
             author=self._context.person.name,
-            expires=now + timedelta(days=days),
+            expires=now + timedelta(days=float(days)),
             report=report_id,
             label=one_line("label", label, LABEL_CHARS),
             numbers_only=numbers_only or None,

@@ -74,7 +74,7 @@ class Tokens:
         if days is not None:
             check_days(days, MOST_DAYS)
         (secret, token_id), now = self._signed.new(), self._context.now()
-        expires = None if days is None else now + timedelta(days=days)
+        expires = None if days is None else now + timedelta(days=float(days))
         token = ApiToken(token_id, now, self._context.person.name, label, role, expires)
         return NewToken(f"{PREFIX}{secret}", self._store.api_tokens.add(token))
 

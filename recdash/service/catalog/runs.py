@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from recdash.domain.arguments import check_type, texts_of
+import numpy as np
+
+from recdash.domain.arguments import check_flag, check_type, texts_of
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Replication
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
     from recdash.store.artifacts import Artifacts
 
 REFERENCE_TAG = "reference"
-TAG, PARAMS_ARE = "nightly", "Give {name: value}, each a text."
+TAG, PARAMS_ARE = "nightly", "Give {name: value}: texts, numbers, True, False or None."
+Param = str | float | bool | None
+PARAM_TYPES = (str, Real, np.bool_, NoneType)
 FALLBACK_NAME = " + popular for the rest"
 
 
@@ -153,7 +158,7 @@ class Runs:
         predictions_mapping: Mapping[str, str] | None = None,
         tags: Sequence[str] = (),
         note: str = "",
-        params: Mapping[str, str] | None = None,
+        params: Mapping[str, Param] | None = None,
         replicates: Replication | None = None,
         accept_unknown_ids: bool = False,
         columns: ColumnsGiven | None = None,
@@ -174,7 +179,7 @@ class Runs:
         """
         check_type("params", params, (Mapping, NoneType), PARAMS_ARE)
         tags = tuple(texts_of("tags", tags, TAG))
-        facts = {"tags": tags, "note": note, "params": dict(params or {})}
+        facts = {"tags": tags, "note": note, "params": _texts_of_params(params or {})}
         _check_facts(facts)
         prepared = self.prepare(
             experiment_id,
@@ -211,7 +216,7 @@ class Runs:
         Raises InputError for an unusable file, and for predictions without lists that have no name.
         """
         self._context.must_be_editor()
-        check_type("accept_unknown_ids", accept_unknown_ids, bool, "Give True or False.")
+        check_flag("accept_unknown_ids", accept_unknown_ids)
         scoring = self.how_scored(where, accept_unknown_ids=accept_unknown_ids)
         tell, limits = progress or quiet, self._context.limits
         tell(0.0, "Reading the file")
@@ -647,10 +652,11 @@ class Runs:
     def set_note(self, run_id: str, note: str) -> Run:
         return self._context.writable_store().runs.update(run_id, note=check_note("note", note))
 
-    def set_params(self, run_id: str, params: Mapping[str, str]) -> Run:
+    def set_params(self, run_id: str, params: Mapping[str, Param]) -> Run:
         check_type("params", params, Mapping, PARAMS_ARE)
-        _check_facts({"params": params})
-        return self._context.writable_store().runs.update(run_id, params=dict(params))
+        texts = _texts_of_params(params)
+        _check_facts({"params": texts})
+        return self._context.writable_store().runs.update(run_id, params=texts)
 
     def archive(self, run_id: str) -> Run:
         return self._context.writable_store().runs.update(run_id, archived=self._context.now())
@@ -695,12 +701,20 @@ def _name_taken(run: Run) -> str:
     return f"An archived run of this experiment has the name '{run.name}'. {fix}"
 
 
+def _texts_of_params(params: Mapping[str, object]) -> dict[str, str]:
+    """Returns {name: value as text} of the parameters of a run. Raises InputError for values of
+    other types.
+    """
+    for name, value in params.items():
+        check_type("params, name", name, str, "Give a text.")
+        check_type(f"params, {visible(name)}", value, PARAM_TYPES, PARAMS_ARE)
+    return {name: str(value) for name, value in params.items()}
+
+
 def _check_facts(facts: Mapping[str, Any]) -> None:
     """Raises InputError for control characters in tags, note or params."""
     check_note("note", facts.get("note", ""))
     for tag in filter(str.strip, facts.get("tags", ())):
         check_name("tag", tag)
     for name, value in facts.get("params", {}).items():
-        check_type("params, name", name, str, "Give a text.")
-        check_type(f"params, {visible(name)}", value, str, "Give a text.")
         check_note(f"parameter '{visible(name)}'", f"{name}{value}")
