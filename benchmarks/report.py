@@ -34,7 +34,7 @@ def _sections(results: Results) -> Iterator[str]:
     size = _pictured_size(results)
     if size:
         yield from ("", f"![CPU seconds of recdash and other libraries, workload {size}](peers.svg)")
-    yield from ("", "## Goals", "", *_goals(results))
+    yield from ("", "## An evaluation", "", *_goals(results))
     yield from ("", "## recdash by task and size", "", *_own(results))
     for size in SIZES:
         if _measured_peers(results, size):
