@@ -168,6 +168,11 @@ def _check_roles(shared: Mapping[str, str], kinds: Sequence[TableKind]) -> None:
         )
 
 
+def by_kind(mappings: Mapping[str, Mapping[str, str]] | None) -> dict[str, Mapping[str, str]]:
+    """Returns {kind of table: mapping} of mappings whose tables may have the names that callers use."""
+    return {KINDS.get(name, name): mapping for name, mapping in (mappings or {}).items()}
+
+
 def mappings_of(
     choice: ColumnChoice, kinds: Sequence[str], also: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Mapping[str, str]]:

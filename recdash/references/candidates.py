@@ -12,7 +12,7 @@ from recdash.domain.arguments import texts_of
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import Ints, TableKind
 from recdash.engines import Reference
-from recdash.errors import InputError, Problem, UnknownName
+from recdash.errors import InputError, Problem, check_known
 from recdash.references import rankers
 from recdash.references.context import RankerInputs
 from recdash.references.rankers import Lists
@@ -144,9 +144,7 @@ def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ..
     """
     wanted = names.split(",") if isinstance(names, str) else texts_of("references", names, "popular")
     unique = dict.fromkeys(name.strip() for name in wanted)
-    for name in unique:
-        if name not in REFERENCES:
-            raise UnknownName("reference", name, list(REFERENCES))
+    check_known("reference", unique, REFERENCES)
     return tuple(REFERENCES[name] for name in unique)
 
 

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.domain.arguments import check_type, paths_of, texts_of
-from recdash.errors import InputError, Problem, UnknownName
+from recdash.errors import InputError, Problem, check_known
 from recdash.ingest.limits import UNLIMITED
 from recdash.service.catalog.intake import KINDS, LISTS, IntakeFile, IntakePlan, IntakeSettings
 from recdash.service.files_to_add import RULES, FilesToAdd, check_rules, plan_of
@@ -250,9 +250,7 @@ def _planned(
     left_out = ("name", "accept_ids")
     settings = {name: value for name, value in options.items() if name not in left_out and value is not None}
     known = [part.name for part in fields(IntakeSettings) if part.name not in left_out]
-    for name in settings:
-        if name not in known:
-            raise UnknownName("option", name, [*known, "accept_ids"])
+    check_known("option", settings, [*known, "accept_ids"])
     if home is not None:
         check_rules(home, settings)
         settings = {name: home.settings[name] for name in RULES if home.settings.get(name)} | settings

@@ -13,8 +13,8 @@ from recdash.engines import Reference
 from recdash.errors import InputError, NameTaken, Problem, no_experiment
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import (
-    KINDS,
     ColumnsGiven,
+    by_kind,
     check_columns,
     mappings_of,
     read_column_choice,
@@ -136,7 +136,7 @@ class Experiments:
         }  # fmt: skip
         choice = read_column_choice(columns, tuple(sources))
         check_columns("mappings", mappings, (Mapping,))
-        mappings = {KINDS.get(title, title): mapping for title, mapping in (mappings or {}).items()}
+        mappings = by_kind(mappings)
         choice.check_given([kind for kind, table in sources.items() if table is not None], mappings)
         request.check_relevance(relevance, relevance_threshold)
         mappings = mappings_of(choice, tuple(sources), mappings)

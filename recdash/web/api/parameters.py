@@ -20,14 +20,14 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 Asked = TypeVar("Asked", bound="Parameters")
 
 
-def _no_choice(value: object) -> object:
+def _refuse_flag(value: object) -> object:
     """Returns the value of a number. Raises an error for true and false, which pydantic takes for 1 and 0."""
     if isinstance(value, bool):
         raise ValueError(f"{str(value).lower()} is not a number")  # noqa: TRY004 - what pydantic reports
     return value
 
 
-Number = Annotated[float, BeforeValidator(_no_choice)]
+Number = Annotated[float, BeforeValidator(_refuse_flag)]
 
 
 class Parameters(BaseModel):
