@@ -9,44 +9,65 @@ from typing import Any
 
 import click
 
-from recdash.cli.agreement import agree
-from recdash.cli.backup import backup, gc, restore
-from recdash.cli.check import check
-from recdash.cli.compare import compare
-from recdash.cli.decide import decide, decisions
-from recdash.cli.demo import demo
-from recdash.cli.digest import digest
-from recdash.cli.evaluate import evaluate
-from recdash.cli.experiments import add, definitions, list_experiments
-from recdash.cli.explain import why
-from recdash.cli.gate import gate
-from recdash.cli.inspect import inspect
-from recdash.cli.interleaving import interleave
-from recdash.cli.limits import limits
-from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
-from recdash.cli.mcp import mcp
-from recdash.cli.metrics import metrics
-from recdash.cli.off_policy import ope
-from recdash.cli.online import online
+from recdash.cli.late_commands import LateCommands
 from recdash.cli.own_metrics import use_metric_files
-from recdash.cli.plan import plan
-from recdash.cli.presets import presets
-from recdash.cli.purge import purge
-from recdash.cli.push import push
-from recdash.cli.report import report, reproduce
-from recdash.cli.review import review
-from recdash.cli.serve import serve
-from recdash.cli.settings import settings
-from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
-from recdash.cli.tokens import tokens
-from recdash.cli.trackers import export_runs, import_runs
-from recdash.cli.verify import verify
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.sanitize import visible
 from recdash.version import __version__
 
 BAD_INPUT = 2
+
+COMMANDS = {
+    "add": "recdash.cli.experiments:add",
+    "agree": "recdash.cli.agreement:agree",
+    "archive": "recdash.cli.manage:archive",
+    "audit": "recdash.cli.share:audit",
+    "backup": "recdash.cli.backup:backup",
+    "check": "recdash.cli.check:check",
+    "compare": "recdash.cli.compare:compare",
+    "decide": "recdash.cli.decide:decide",
+    "decisions": "recdash.cli.decide:decisions",
+    "definitions": "recdash.cli.experiments:definitions",
+    "delete": "recdash.cli.manage:delete",
+    "demo": "recdash.cli.demo:demo",
+    "digest": "recdash.cli.digest:digest",
+    "evaluate": "recdash.cli.evaluate:evaluate",
+    "export": "recdash.cli.trackers:export_runs",
+    "gate": "recdash.cli.gate:gate",
+    "gc": "recdash.cli.backup:gc",
+    "import": "recdash.cli.trackers:import_runs",
+    "inspect": "recdash.cli.inspect:inspect",
+    "interleave": "recdash.cli.interleaving:interleave",
+    "limits": "recdash.cli.limits:limits",
+    "links": "recdash.cli.share:links",
+    "list": "recdash.cli.experiments:list_experiments",
+    "mcp": "recdash.cli.mcp:mcp",
+    "metrics": "recdash.cli.metrics:metrics",
+    "note": "recdash.cli.manage:note",
+    "online": "recdash.cli.online:online",
+    "ope": "recdash.cli.off_policy:ope",
+    "plan": "recdash.cli.plan:plan",
+    "presets": "recdash.cli.presets:presets",
+    "purge": "recdash.cli.purge:purge",
+    "push": "recdash.cli.push:push",
+    "rename": "recdash.cli.manage:rename",
+    "report": "recdash.cli.report:report",
+    "reproduce": "recdash.cli.report:reproduce",
+    "restore": "recdash.cli.backup:restore",
+    "review": "recdash.cli.review:review",
+    "revoke": "recdash.cli.share:revoke",
+    "serve": "recdash.cli.serve:serve",
+    "settings": "recdash.cli.settings:settings",
+    "share": "recdash.cli.share:share",
+    "tag": "recdash.cli.manage:tag",
+    "tokens": "recdash.cli.tokens:tokens",
+    "unarchive": "recdash.cli.manage:unarchive",
+    "verify": "recdash.cli.verify:verify",
+    "views": "recdash.cli.share:views",
+    "why": "recdash.cli.explain:why",
+}
+"""Name of a command → its module and function."""
 
 
 class Commands(click.Group):
@@ -91,7 +112,11 @@ def _words(error: RecdashError) -> str:
     return visible(str(error))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    commands=LateCommands(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="recdash")
 @click.option(
     "--metrics-file",
@@ -105,13 +130,3 @@ def main(context: click.Context, metric_files: tuple[Path, ...]) -> None:
     """Choose between recommender systems: score candidates, store runs, compare them."""
     if metric_files:
         use_metric_files(context, metric_files)
-
-
-for command in (
-    evaluate, compare, gate, online, plan, interleave, agree, ope, why, report, reproduce, add,
-    list_experiments,
-    settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
-    links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
-    decisions, review, digest, mcp, push, import_runs, export_runs, serve,
-):  # fmt: skip
-    main.add_command(command)

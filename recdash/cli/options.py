@@ -12,9 +12,9 @@ import click
 
 from recdash.cli.input_file import NAME, STDIN, address_of, exists, readable, sheet_named
 from recdash.cli.terminal import say
+from recdash.domain.kinds import CORRECTIONS
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import listed, many
-from recdash.stats import CORRECTIONS
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms

@@ -31,6 +31,12 @@ OnlineKind = Literal["sessions", "events", "aggregates", "interleaving"]
 """The form of a test's data: sessions, the events from which sessions are built, or aggregates of an A/B
 test; or the requests of an interleaving test.
 """
+Correction = Literal["holm", "holm in order", "bh", "off"]
+"""``holm in order`` is Holm's correction with another level for each interval, also where p-values are equal,
+as in older reports.
+"""
+CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
+"""The corrections for multiple tests to choose from."""
 Replication = Literal["seeds", "folds"]
 """How several uploads of a candidate relate: *seeds* recommend to the same users, *folds* to different
 ones.

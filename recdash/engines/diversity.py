@@ -25,6 +25,7 @@ from recdash.engines.blocks import Block
 from recdash.engines.list_means import Begin, Moments
 from recdash.engines.reference import Reference
 from recdash.metrics.catalogue import EVERY_CATEGORY
+from recdash.sorting import distinct
 
 _CELLS = 1 << 21
 """The most numbers that are kept in memory at a time (16 MiB); limits how many lists are processed
@@ -204,7 +205,7 @@ def shared_values(reference: Reference, catalogue: Upload, column: str) -> Share
         code[attribute.row] * width + first + attribute.value
         for attribute, first in zip(chosen, offset, strict=False)
     ]
-    pairs = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
+    pairs = distinct(np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
     start = np.searchsorted(pairs, np.arange(len(reference.items) + 1) * width)
     return SharedValues(start, pairs % width, width)
 

@@ -19,6 +19,7 @@ from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Floats, Ints, Mask, Numbers, Users
 from recdash.errors import InputError, Problem
+from recdash.sorting import distinct
 
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
@@ -375,7 +376,7 @@ class RelevantHits:
     def _user_ranges(self, n_rows: int) -> Iterator[tuple[int, int]]:
         """Yields ranges of users with about ``n_rows`` relevant rows each, as (first user, last user + 1)."""
         edges = np.searchsorted(self.ideal_start, np.arange(0, len(self.relevant_gain), n_rows))
-        return pairwise(np.unique(np.append(edges, self.n_users)).tolist())
+        return pairwise(distinct(np.append(edges, self.n_users)).tolist())
 
     @cached_property
     def place_in_truth(self) -> Ints:

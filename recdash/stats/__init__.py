@@ -1,8 +1,7 @@
 """Statistical tests and intervals for comparing runs over the same users."""
 
+from recdash.domain.kinds import CORRECTIONS, Correction
 from recdash.stats.family import (
-    CORRECTIONS,
-    Correction,
     Finding,
     JudgedDifference,
     benjamini_hochberg,

@@ -15,17 +15,11 @@ from typing import Literal
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Mask
+from recdash.domain.kinds import CORRECTIONS, Correction, Floats, Mask
 from recdash.errors import UnknownName
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sample_size import required_users
 
-Correction = Literal["holm", "holm in order", "bh", "off"]
-"""``holm in order`` is Holm's correction with another level for each interval, also where p-values are equal,
-as in older reports.
-"""
-CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
-"""The corrections to choose from."""
 Finding = Literal["better", "worse", "tie", "not settled"]
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.domain.kinds import Correction, Floats, Ints, Mask
 from recdash.stats.all_pairs import mean_differences
-from recdash.stats.family import Correction, significant
+from recdash.stats.family import significant
 from recdash.stats.groups import Groups
 from recdash.stats.paired import LEVEL
 from recdash.stats.resampling import resampled_means

@@ -15,8 +15,8 @@ from math import nan
 
 import numpy as np
 
-from recdash.domain.kinds import Floats
-from recdash.stats.family import Correction, corrected, levels
+from recdash.domain.kinds import Correction, Floats
+from recdash.stats.family import corrected, levels
 from recdash.stats.paired import LEVEL
 from recdash.stats.sparse import TIE
 

@@ -242,7 +242,7 @@ def test_tools_have_the_role_of_a_viewer(workspace: Workspace, monkeypatch: pyte
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[command.callback.__module__], "find_spec", lambda _name: None)
+    monkeypatch.setattr(command, "find_spec", lambda _name: None)
     result = CliRunner().invoke(main, ["mcp"])
     assert result.exit_code == 2
     assert result.stderr == (
