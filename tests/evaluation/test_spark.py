@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,33 +12,22 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from spark_session import LOCAL, PANDAS_WARNING, WITHOUT_SPARK, spark_engine
 
 import recdash
 from recdash.errors import InputError
 from recdash.evaluation.spark_rows import SparkRows
 
-pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
-# PySpark warns about pandas 3, which is not used for the data
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
+pytest.importorskip("pyspark", reason=WITHOUT_SPARK)
+pytestmark = pytest.mark.filterwarnings(PANDAS_WARNING)
 
 N_USERS, LENGTH = 300, 12
-SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.driver.maxResultSize": "16m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[recdash.Spark]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    engine = recdash.Spark(master="local[2]", settings=SETTINGS)
-    session = engine.session()
-    yield engine
-    session.stop()
+    with spark_engine("local[2]", LOCAL | {"spark.driver.maxResultSize": "16m"}) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")

@@ -17,31 +17,25 @@ from typing import Any
 import ab_test_answers as answers
 import pyarrow.parquet as pq
 import pytest
+from spark_session import PANDAS_WARNING, UNMERGED, WITHOUT_SPARK, spark_engine
 
 import recdash
 from benchmarks.workloads import Workload, make, workload
 from recdash.demo.ab_tests import simulate
 from tests.support.spark_cluster import SparkCluster, running_cluster, wait_for
 
-pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
+pytest.importorskip("pyspark", reason=WITHOUT_SPARK)
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="executors are found in /proc"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning"),
+    pytest.mark.filterwarnings(PANDAS_WARNING),
 ]
 
 USERS = os.environ.get("RECDASH_SPARK_USERS", "20000")
 AB_TEST_USERS = 30_000
 PARTITIONS = 13
 """A number of tasks that no other stage has."""
-SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.adaptive.enabled": "false",  # it would merge the partitions
-    "spark.sql.shuffle.partitions": str(PARTITIONS),
-}
 SECONDS = 900
 
 
@@ -53,13 +47,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="module")
 def spark(cluster: SparkCluster) -> Iterator[recdash.Spark]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        engine = recdash.Spark(cluster.master, SETTINGS)
-        session = engine.session()
+    settings = UNMERGED | {"spark.sql.shuffle.partitions": str(PARTITIONS)}
+    with spark_engine(cluster.master, settings) as engine:
         yield engine
-        session.stop()
 
 
 @pytest.fixture(scope="module")

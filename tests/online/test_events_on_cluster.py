@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from ab_test_answers import assert_equal, words_in
+from spark_session import LOCAL, PANDAS_WARNING, UNMERGED, WITHOUT_SPARK, spark_engine
 from terminal import Recdash, as_json
 
 import recdash
@@ -21,29 +20,17 @@ import recdash.online
 from recdash.demo.ab_tests import simulate
 from recdash.errors import InputError
 
-pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
-# PySpark warns about pandas 3, which is not used for the data
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
+pytest.importorskip("pyspark", reason=WITHOUT_SPARK)
+pytestmark = pytest.mark.filterwarnings(PANDAS_WARNING)
 
 FILES = {"truth.csv": "user_id,item_id\nu1,a\n", "als.csv": "user_id,item_id,rank\nu1,a,1\n"}
 LISTS = ("--truth", "truth.csv", "--run", "als=als.csv", "--depth", "1")
-SETTINGS = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.adaptive.enabled": "false",  # it would merge the partitions
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
 
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[recdash.Spark]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    engine = recdash.Spark(master="local[2]", settings=SETTINGS)
-    session = engine.session()
-    yield engine
-    session.stop()
+    with spark_engine("local[2]", LOCAL | UNMERGED) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")
