@@ -395,15 +395,19 @@ class GradedNdcg(Additive):
 
     def ideal_at(self, sample: RelevantHits, k: int) -> Floats:
         """Returns [n] the discounted gain of the best possible list at k, which is the denominator."""
-        place = np.arange(len(sample.ideal_gain)) - np.repeat(sample.ideal_start[:-1], sample.n_relevant)
         # looked up by place, as a logarithm for each of 1.6 million rows takes twice the time
-        discount = self.discount(np.arange(1, place.max(initial=0) + 2))
-        worth = self.gain(sample.ideal_gain) / discount.take(place)
-        if self.ideal != "all":
-            worth[place >= k] = 0.0
+        discount = self.discount(np.arange(1, sample.n_relevant.max(initial=0) + 2))
         best = np.zeros(sample.n_users)
-        some = sample.n_relevant > 0
-        best[some] = np.add.reduceat(worth, sample.ideal_start[:-1][some]) if some.any() else 0.0
+        for users, rows in sample.user_blocks():
+            m = sample.n_relevant[users]
+            start = np.cumsum(m) - m
+            place = np.arange(rows.stop - rows.start) - np.repeat(start, m)
+            worth = self.gain(sample.ideal_gain[rows]) / discount.take(place)
+            if self.ideal != "all":
+                worth[place >= k] = 0.0
+            some = m > 0
+            if some.any():
+                best[users][some] = np.add.reduceat(worth, start[some])
         if self.ideal == "full":
             best += self._places_beyond_m(sample, k)
         return best
