@@ -131,7 +131,7 @@ class EvaluationSource:
         if run.lists is None or inputs is None or run.hits is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are missing", ""))
         ties = self._evaluation.rules.ties
-        return ListSource(run.lists, inputs, run.hits.order, ties, run.hits.duplicates)
+        return ListSource(run.lists.name, run.lists, inputs, run.hits.order, ties, run.hits.duplicates)
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002
         return ()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, NotFound, Problem
-from recdash.service.cache import SizedCache, VersionCache
+from recdash.service.cache import ROOM, SizedCache, VersionCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
 
@@ -133,11 +133,14 @@ class ServiceContext:
 
         return current
 
-    def sized_cache(self, function: Callable[P, Answer], *, least: int) -> SizedCache[P, Answer]:
+    def sized_cache(
+        self, function: Callable[P, Answer], *, least: int, room: int = ROOM
+    ) -> SizedCache[P, Answer]:
         """Returns the function with a cache for large answers: always the last ``least``, and more while
-        memory allows.
+        they take at most ``room`` bytes.
         """
-        cache: SizedCache[P, Answer] = self._cache(function, least, partial(SizedCache, least=least))
+        cache: SizedCache[P, Answer]
+        cache = self._cache(function, least, partial(SizedCache, least=least, room=room))
         return cache
 
     def _cache(

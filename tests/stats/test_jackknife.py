@@ -16,8 +16,12 @@ from scipy import stats
 import recdash
 from recdash.comparison import ComparisonQuery
 from recdash.domain.hits import Exposure, RankCounts
+from recdash.domain.inputs import Recommendations
 from recdash.domain.results import Curve
+from recdash.engines import list_pulls
+from recdash.engines.list_pulls import ListSource
 from recdash.engines.lookup import TruthLookup
+from recdash.engines.matcher import Pass, read_lists
 from recdash.errors import InputError
 from recdash.evaluation.in_memory_source import EvaluationSource
 from recdash.metrics import MetricInputs, define, score
@@ -367,6 +371,42 @@ def test_lists_are_read_again_without_a_search_for_hits(
     (pulls,) = space.comparisons.list_pulls([run.id], METRICS, K)
     assert pulls.keys() == set(METRICS)
     assert searched == []
+
+
+@pytest.mark.parametrize("user", ["u0", "outside the test set"])
+def test_lists_are_read_once_for_all_cutoffs_if_all_users_are_in_the_test_set(
+    user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    films = space.experiments.create("Films", TRUTH, depth=6, **TABLES)
+    lists = [world(seed, 0.8) | {user: ["i1", "i0", "x2", "i3", "i2", "i9"]} for seed in (1, 2)]
+    ids = [space.runs.add(films.id, of, name=f"{place}")[0].run.id for place, of in enumerate(lists)]
+    n_read = Counter[str]()
+
+    def counted(run: Recommendations, *how: Any) -> Pass:
+        n_read[run.name] += 1
+        return read_lists(run, *how)
+
+    monkeypatch.setattr(list_pulls, "read_lists", counted)
+    for k in (3, K, 6):
+        pulls = space.comparisons.list_pulls(ids, METRICS, k)
+        anew = list_pulls.pulls_of_runs(  # from the uploads
+            (
+                [ListSource("", space.comparisons._data.lists_of(run), catalogue, "file")]
+                for run in map(space.store.runs.get, ids)
+                if (catalogue := space.comparisons._values.inputs(run.id).catalogue)
+            ),
+            space.comparisons._data.reference(films.id),
+            [*map(define, METRICS)],
+            k,
+        )
+        for mine, theirs in zip(pulls, anew, strict=True):
+            assert mine.keys() == theirs.keys() == set(METRICS)
+            for metric in METRICS:
+                np.testing.assert_array_equal(mine[metric].pull, theirs[metric].pull)
+                np.testing.assert_array_equal(mine[metric].lists, theirs[metric].lists)
+    n_anew = 3
+    assert set(n_read.values()) == {n_anew + (1 if user == "u0" else 3)}
 
 
 def test_a_metric_that_a_run_lacks_has_no_pulls(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from recdash.domain.results import (
     UserValues,
     common_bound,
 )
-from recdash.engines.list_pulls import ListSource, pulls_of_runs
+from recdash.engines.list_pulls import CodedLists, ListSource, code_lists, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import define
@@ -60,6 +60,10 @@ PAIR_COLUMNS = [
     "p_corrected", "n_users", "wins", "ties", "losses", "effect_size", "word", "margin", "more_users",
     "method", "t_p",
 ]  # fmt: skip
+MOST_CODED = 1 << 24
+"""The number of recommended positions up to which a run's lists are kept as codes, 4 bytes each, for the
+intervals of guardrails at another k: four runs of 162,000 lists of 20.
+"""
 RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
 
 
@@ -88,6 +92,7 @@ class Comparisons:
         self._states = context.cached_until_written(self._read_state, most=256)
         self._tests_against = context.cached_until_written(self._read_tests, most=64)
         self._pulls = context.sized_cache(self._read_pulls, least=4)
+        self._coded_lists = context.sized_cache(self._code_lists, least=0, room=5 * MOST_CODED)
         self._stored_curves = context.sized_cache(self._read_stored_curves, least=64)
 
     def source(
@@ -262,10 +267,11 @@ class Comparisons:
         """Returns any metric of a run; None if it lacks it."""
         if isinstance(define(metric).metric, CatalogueMetric):  # which rows are relevant makes no difference
             scope = replace(scope, threshold=None)
+        if metric in self._context.runs_of([run_id])[0].absent:
+            return None
         curve = self._stored_curves(run_id).get(metric) if scope == WHOLE else None
-        if not isinstance(curve, Curve):
-            curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
-        return None if curve is None else float(frames.score_at(curve, k)["value"])
+        curve = curve or self._run_curves.curve(run_id, metric, scope)
+        return float(frames.score_at(curve, k)["value"]) if isinstance(curve, Curve) else None
 
     def _read_stored_curves(self, run_id: str) -> Mapping[str, Curve | Unavailable]:
         """Returns all stored curves of a run, with one query: a recommendation asks for ten of each run."""
@@ -288,13 +294,21 @@ class Comparisons:
             if catalogue is None:
                 raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists were not kept", ""))
             hits = self._data.hits(run.id)
-            return ListSource(self._data.lists_of(run), catalogue, hits.order, duplicates=hits.duplicates)
+            known_users = not hits.ledger.without_truth
+            is_small = int(hits.list_length.sum()) <= MOST_CODED
+            lists = self._coded_lists(run.id) if known_users and is_small else self._data.lists_of(run)
+            return ListSource(run.name, lists, catalogue, hits.order, duplicates=hits.duplicates)
 
         runs = self._context.runs_of(run_ids)
         reference = self._data.reference(runs[0].experiment)
         with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)
         sources = (map(list_source, group) for group in with_lists)
         return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
+
+    def _code_lists(self, run_id: str) -> CodedLists:
+        run, hits = self._data.cached_run(run_id), self._data.hits(run_id)
+        reference = self._data.reference(run.experiment)
+        return code_lists(self._data.lists_of(run), reference, hits.depth, hits.order, hits.duplicates)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """Returns a run's lifts in goals and guardrails of the A/B tests in which control served the
