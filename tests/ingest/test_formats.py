@@ -225,6 +225,22 @@ def test_the_tag_of_a_trec_run_is_its_name() -> None:
     assert only(b"7 Q0 012 1 0.9 als\n").name == "als"
 
 
+@pytest.mark.parametrize("header", ["user_id,item_id", '"user_id","item_id"', 'user_id,"item_id"'])
+def test_line_breaks_in_values_are_read_in_every_block(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.ingest.formats.delimited.BLOCK_BYTES", 1000)
+    rows = "".join(f'7,"a\n{number}"\n' for number in range(500))
+    run = only(f"{header}\n8,1\n{rows}".encode())
+    assert lists_of(run)[1:] == [("7", f"a\n{number}") for number in range(500)]
+
+
+@pytest.mark.parametrize("last", ["09", "9"])
+def test_a_zero_in_front_far_below_keeps_every_id(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.ingest.formats.delimited.BLOCK_BYTES", 1000)
+    items = [str(number % 10) for number in range(2_000)]
+    rows = "".join(f"7,{item}\n" for item in [*items, last])
+    assert [item for _, item in lists_of(only(f"user_id,item_id\n{rows}".encode()))] == [*items, last]
+
+
 # ── refused ──────────────────────────────────────────────────────────────────────────────────
 
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -240,6 +256,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "half a gzip": (gzip.compress(CSV)[:-10], "gzip data is truncated"),
     "half a Parquet": (parquet(FLAT)[:-9], "Parquet file cannot be read"),
     "NUL": (CSV + b"8,\0\n", "line 5: a NUL byte"),
+    "NUL far below": (CSV + b"8,1\n" * 300_000 + b"8,\0\n", "line 300005: a NUL byte"),
     "UTF-16 in name only": (b"\xff\xfea", "starts like UTF-16"),
     "empty": (b"", "the file is empty"),
     "blank": (b" \r\n\n", "the file is empty"),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import HEAD, Content, for_arrow
+from recdash.ingest.formats.coded_text import coded
 from recdash.ingest.formats.dialect import (
     DELIMITERS,
     Dialect,
@@ -30,6 +31,7 @@ from recdash.ingest.formats.text_rows import (
     line_of,
     long_start,
     prepared,
+    quotes_in,
     ragged_rows,
     unclosed_quote,
 )
@@ -37,7 +39,6 @@ from recdash.ingest.library_errors import translating_errors
 from recdash.ingest.limits import Limits
 
 ROW_NAMES = "row number"
-TEXT = pa.dictionary(pa.int32(), pa.string())
 MOST_RAGGED = 10_000
 ACROSS_BLOCKS = "straddles two block boundaries"
 """What Arrow says of a line that is longer than a block."""
@@ -108,9 +109,11 @@ def text_table(text: PreparedText, name: str, **extra: Any) -> RawTable:
     Raises ``UploadError`` for an unclosed quote, and for a first line that is too long.
     """
     dialect = text.dialect
-    if dialect.quoted and (unclosed := unclosed_quote(text)):
+    n_quotes = quotes_in(text.content) if dialect.quoted else 0
+    if n_quotes % 2 and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
     lines = sample_lines(text.content)
+    text = replace(text, has_quoted_rows=n_quotes > 2 * _n_quoted_names(lines, text))
     has_rows = len(lines) > dialect.header and not is_cut(text.content)
     if not has_rows and text.content.size > HEAD:
         raise UploadError(long_start(text))
@@ -131,6 +134,12 @@ def text_table(text: PreparedText, name: str, **extra: Any) -> RawTable:
         n_rows=None if has_rows else 0,
         **extra,
     )
+
+
+def _n_quoted_names(lines: Sequence[str], text: PreparedText) -> int:
+    """Returns how many names in the header line stand between two quotation marks, without others in them."""
+    names = lines[0].split(text.delimiter) if lines and text.dialect.header else []
+    return sum(name[:1] == name[-1:] == '"' and name.count('"') == 2 for name in names)
 
 
 def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
@@ -199,10 +208,12 @@ def _arrow_blocks(
     parse = csv.ParseOptions(
         delimiter=text.delimiter,
         quote_char='"' if dialect.quoted else False,
-        newlines_in_values=dialect.quoted,
+        newlines_in_values=text.has_quoted_rows,
         invalid_row_handler=of_wrong_width,
     )
-    types = {name: TEXT if name in ids else pa.string() for name in columns}
+    types = dict.fromkeys(columns, pa.string())
     convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
     with for_arrow(text.content) as source, csv.open_csv(source, read, parse, convert) as reader:
-        yield from reader
+        for batch in reader:
+            arrays = [coded(batch[name]) if name in ids else batch[name] for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, list(columns))
