@@ -191,7 +191,7 @@ def _refuse_other_values(
     the batch are added.
     """
     for column in (column for column in batch.schema.names if column in columns):
-        kind = _kind_of(batch.schema.field(column).type)
+        kind = kind_of(batch.schema.field(column).type)
         first_kind, first_name = first_kinds.setdefault(column, (kind, name)) if kind else ("", "")
         if kind != first_kind:
             finding = f"its values are {kind}, and those of '{first_name}' are {first_kind}"
@@ -199,7 +199,7 @@ def _refuse_other_values(
             raise UploadError(Problem("mixed-types", f"column '{column}'", finding, fix))
 
 
-def _kind_of(values: pa.DataType) -> str:
+def kind_of(values: pa.DataType) -> str:
     """Returns ``texts`` or ``numbers``, also of lists of these; an empty text for others."""
     while pa.types.is_dictionary(values) or is_list(values):
         values = values.value_type

@@ -17,6 +17,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from source_lists import LISTS, MRR, ROWS, TRUTH, by_user, mrr
@@ -205,6 +206,97 @@ def test_a_partitioned_folder_is_one_table(tmp_path: Path) -> None:
         pq.write_table(rows, folder / f"user_id={user}" / "part-0.parquet")
     assert mrr(folder) == pytest.approx(MRR, abs=1e-12)
     assert mrr(str(folder)) == pytest.approx(MRR, abs=1e-12)
+
+
+def folder_of(root: Path, files: dict[str, pa.Table]) -> Path:
+    """A folder with these Parquet files, which are written in an order that is none of a disk."""
+    for name, table in [*[*files.items()][1::2], *[*files.items()][::2]]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, root / name)
+    return root
+
+
+def pairs(users: list[Any], items: list[Any], **more: list[Any]) -> pa.Table:
+    return pa.table({"user_id": users, "item_id": items, **more})
+
+
+def test_files_of_a_folder_are_in_the_order_of_the_numbers_in_their_names(tmp_path: Path) -> None:
+    names = [f"day={day}/part-{number}.parquet" for day in (1, 9, 10) for number in (2, 11)]
+    folder = folder_of(tmp_path / "lists", {name: pairs([name], ["a"]) for name in names})
+    assert read_upload("truth", folder).table["user_id"].to_pylist() == names
+
+
+def test_hidden_files_of_a_folder_are_not_read(tmp_path: Path) -> None:
+    """What Spark leaves beside the files of a table, or has not finished."""
+    files = ["day=1/part-0", "day=1/.part-0", "_temporary/0/day=1/part-0", ".trash/part-0", "_metadata"]
+    folder = folder_of(tmp_path / "lists", {f"{name}.parquet": pairs([name], ["a"]) for name in files})
+    for name in ("_SUCCESS", "day=1/.part-0.parquet.crc", "readme.md"):
+        (folder / name).write_text("no table")
+    assert read_upload("truth", folder).table["user_id"].to_pylist() == ["day=1/part-0"]
+
+
+def test_files_of_a_folder_have_the_columns_and_types_of_all(tmp_path: Path) -> None:
+    """The first file has no rows, as pandas writes it, and the second has no column of ratings."""
+    files = {
+        "day=0/a.parquet": pairs(pa.nulls(0), pa.nulls(0)),
+        "day=1/a.parquet": pairs([1], ["a"]),
+        "day=2/a.parquet": pairs([2**40], pa.array(["b"]).dictionary_encode(), rating=[2.5]),
+    }
+    folder = folder_of(tmp_path / "lists", files)
+    with pytest.raises(UploadError, match="column 'rating', row 1: '' is not a relevance"):
+        read_upload("truth", folder)
+    (folder / "day=1" / "a.parquet").unlink()
+    table = read_upload("truth", folder).table
+    assert table.to_pylist() == [{"user_id": 2**40, "item_id": "b", "relevance": 2.5}]
+
+
+def test_the_widest_type_of_the_files_of_a_folder_holds(tmp_path: Path) -> None:
+    files = {
+        f"day={day}/a.parquet": pairs(pa.array([user], kind), ["a"])
+        for day, user, kind in ((1, 1, pa.int16()), (2, 2**40, pa.int64()))
+    }
+    folder = folder_of(tmp_path / "lists", files)
+    assert read_upload("truth", folder).table["user_id"].to_pylist() == [1, 2**40]
+
+
+@pytest.mark.parametrize("numbers_first", [True, False])
+def test_texts_and_numbers_in_a_folder_are_refused(numbers_first: bool, tmp_path: Path) -> None:
+    """The user 007 of one file would be the user 7 of another."""
+    users: list[list[Any]] = [[7, 8], ["007", "08"]]
+    first, last = users if numbers_first else users[::-1]
+    files = {"day=1/a.parquet": pairs(first, ["a", "b"]), "day=2/a.parquet": pairs(last, ["a", "b"])}
+    with pytest.raises(
+        UploadError, match=r"column 'user_id': its values are numbers in 'day=./a\.parquet', and"
+    ):
+        read_upload("truth", folder_of(tmp_path / "lists", files))
+
+
+def test_the_column_of_a_folder_comes_before_that_of_its_files(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "lists", {"user_id=007/a.parquet": pairs([7], ["a"])})
+    assert read_upload("truth", folder).table["user_id"].to_pylist() == ["007"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ("_delta_log/00000000000000000000.json", "is a table of Delta Lake. Write delta:"),
+        ("metadata/00001-x.metadata.json", "is a table of Iceberg"),
+        ("day=2/a.csv", "has 'day=2/a.csv' beside Parquet files"),
+    ],
+)
+def test_a_folder_of_more_than_one_table_is_refused(beside: str, words: str, tmp_path: Path) -> None:
+    """A lake keeps files that are no longer part of its table."""
+    folder = folder_of(tmp_path / "lists", {"day=1/a.parquet": pairs([7], ["a"])})
+    (folder / beside).parent.mkdir()
+    (folder / beside).write_text("{}")
+    assert words in refusal(folder)
+    (folder / beside).unlink()
+    assert read_upload("truth", folder).table.num_rows == 1
+
+
+def test_a_column_that_a_file_has_twice_is_refused(tmp_path: Path) -> None:
+    twice = pa.table([pa.array([7]), pa.array([1]), pa.array([2])], names=["user_id", "item_id", "item_id"])
+    assert "several columns called 'item_id'" in refusal(folder_of(tmp_path, {"day=1/a.parquet": twice}))
 
 
 def test_a_delta_table_is_scored_like_a_file(tmp_path: Path) -> None:

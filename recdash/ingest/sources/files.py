@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.sources.address import Address, not_fetched
+from recdash.ingest.sources.parquet_folder import data_set_below
 from recdash.ingest.sources.written import Written
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def fetch_object(address: Address, written: Written) -> None:
     try:
         store, path = _store(address)
         if path.endswith("/") or store.get_file_info(path).type == FileType.Directory:
-            write_data_set(_data_set(store, path.rstrip("/")), written)
+            write_data_set(data_set_below(address, store, path.rstrip("/")), written)
             return
         with store.open_input_stream(path) as file, written.bytes() as add:
             while chunk := file.read(CHUNK):
@@ -118,28 +119,9 @@ def fetch_folder(address: Address, written: Written) -> None:
     from pyarrow.fs import LocalFileSystem
 
     try:
-        write_data_set(_data_set(LocalFileSystem(), address.text), written)
+        write_data_set(data_set_below(address, LocalFileSystem(), address.text), written)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise not_fetched(address, error) from None
-
-
-def _data_set(store: FileSystem, folder: str) -> Any:
-    """Returns the Parquet files below a folder; its subfolders ``name=value`` give columns of text."""
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-    from pyarrow.fs import FileSelector
-
-    paths = [file.path for file in store.get_file_info(FileSelector(folder, recursive=True))]
-    steps = [step for path in paths for step in path.removeprefix(folder).split("/")[:-1]]
-    names = dict.fromkeys(step.partition("=")[0] for step in steps if "=" in step)
-    # as text, since a number would lose the zeros that it begins with
-    partitions = ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
-    files = [path for path in paths if path.endswith((".parquet", ".pq"))]
-    if not files:
-        raise ValueError("no Parquet file below it")
-    return ds.dataset(
-        files, filesystem=store, format="parquet", partitioning=partitions, partition_base_dir=folder
-    )
 
 
 def write_data_set(data_set: Any, written: Written) -> None:
