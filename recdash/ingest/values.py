@@ -42,6 +42,7 @@ SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
 UNSEEN = f"[{INVISIBLE}\u202a-\u202e\u2066-\u2069]"
 AS_TEXT = "Export the ids as text or as whole numbers: the missing digits are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
+NO_IDS = pa.array([], pa.string())
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Findings:
         """Column of times → whether most of its first values are dates such as 20260301."""
         self.percent: dict[str, bool] = {}
         """Column of scores → whether all of its first values are in percent."""
+        self.clean_ids: dict[str, pa.Array] = {}
+        """Column of ids → a dictionary of ASCII texts that are read unchanged; later blocks may share it."""
         self.lengths: dict[str, int] = {}
         """Column → the length of its first vector."""
 
@@ -295,13 +298,19 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
 
     Only the dictionary is changed.
     """
-    raw = array.dictionary
-    _note_unicode_forms(array, check)
+    raw, findings = array.dictionary, check.findings
+    if pc.are_plain_numbers(raw) or raw.equals(findings.clean_ids.get(check.column, NO_IDS)):
+        return array
+    is_ascii = pc.all(pc.string_is_ascii(raw)).as_py() is not False
+    if not is_ascii:
+        _note_unicode_forms(array, check)
     trimmed = pc.utf8_trim_whitespace(raw)
     missing = is_missing(trimmed)
     numeric = pc.match_substring_regex(trimmed, f"{WHOLE_DECIMAL}|{SCIENTIFIC}")
     padded = pc.and_(pc.not_equal(trimmed, raw), pc.invert(missing))
     if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(numeric).as_py()):
+        if is_ascii:
+            findings.clean_ids[check.column] = raw
         return array
     rows = _rows_per_value(array)
     padded_rows, example = _weigh(padded, rows), check.first_coded(padded, array)
@@ -319,8 +328,6 @@ def _note_unicode_forms(array: pa.DictionaryArray, check: ColumnCheck) -> None:
     another Unicode form, such as é as two signs.
     """
     entries = array.dictionary
-    if pc.all(pc.string_is_ascii(entries)).as_py() is not False:
-        return
     rows = _rows_per_value(array)
     hidden = pc.match_substring_regex(entries, UNSEEN)
     finding = "ids hold invisible characters in {rows}, which are read as part of them"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recdash.domain.kinds import TableKind
@@ -78,6 +79,18 @@ def test_half_an_id_is_refused() -> None:
     table = pa.table({"user_id": [1.5, 2.0], "item_id": ["x", "y"]})
     with pytest.raises(UploadError, match=r"column 'user_id', row 1: 1.5 is not an id"):
         run_of(table)
+
+
+@pytest.mark.parametrize("id_", ["7.0", " 7", "", "7\u200b", "e\u0301"])
+def test_ids_are_counted_in_every_block_of_a_shared_dictionary(
+    id_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recdash.ingest.formats.parquet.BLOCK_ROWS", 10)
+    items = ["a", "\u00e9", id_, "b", "c"] * 20
+    file = io.BytesIO()
+    pq.write_table(pa.table({"user_id": ["u"] * 100, "item_id": items}), file)
+    _, notices = run_of(file.getvalue())
+    assert "in 20 rows" in notices
 
 
 # ── ranks and scores ─────────────────────────────────────────────────────────────────────────
