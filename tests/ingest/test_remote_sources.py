@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -78,6 +79,17 @@ def test_a_partitioned_folder_of_objects_is_one_table(bucket: S3FileSystem, endp
         pq.write_table(rows, f"films/parted/user_id={user}/part-0.parquet", filesystem=bucket)
     where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
     assert mrr(f"s3://films/parted{where}") == pytest.approx(MRR, abs=1e-12)
+
+
+def test_a_container_of_azure_without_credentials_is_refused() -> None:
+    """In a process of its own, as Azure's library ends it for want of a token."""
+    code = "import recdash; recdash.evaluate({'als': 'az://films/'}, {'u': ['a']})"
+    names = {name: text for name, text in os.environ.items() if not name.startswith("AZURE_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=names | {"AZURE_STORAGE_ACCOUNT_NAME": "nosuch"}, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, "UploadError: films: az://films/: cannot be read" in done.stderr) == (1, True)
 
 
 @pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine")

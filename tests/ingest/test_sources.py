@@ -9,11 +9,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from terminal import Recdash
 from recdash.errors import UploadError
 from recdash.ingest import read_upload
 from recdash.ingest.sources import query
-from recdash.ingest.sources.address import FOLDER, SCHEMES, address_in
+from recdash.ingest.sources.address import FOLDER, SCHEMES, address_in, parts_of_query
 from recdash.ingest.sources.fetch import FETCH, fetched
 
 FILES = {"truth.json": json.dumps(TRUTH)}
@@ -167,6 +168,72 @@ def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "hunter2" not in refusal(source), source
 
 
+def test_a_query_is_asked_as_it_was_written(shop: Path) -> None:
+    statement = "SELECT user_id, ' :b 100% %s \\:c' AS item_id FROM lists WHERE item_id <> ':none'"
+    table = read_upload("truth", sql(f"sqlite:///{shop}", statement)).table
+    assert set(table["item_id"].to_pylist()) == {r":b 100% %s \:c"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DROP TABLE lists", "DELETE FROM lists", "INSERT INTO lists VALUES ('u', 'i', 1) RETURNING *"],
+)
+def test_a_statement_that_writes_changes_nothing(statement: str, shop: Path) -> None:
+    assert "the query fails (attempt to write a readonly database)" in refusal(
+        sql(f"sqlite:///{shop}", statement)
+    )
+    with closing(sqlite3.connect(shop)) as connection:
+        assert connection.execute("SELECT count(*) FROM lists").fetchone() == (len(ROWS),)
+
+
+def test_no_file_is_made_for_a_database_that_is_not_there(tmp_path: Path) -> None:
+    assert "is no file. Name an SQLite file" in refusal(sql(f"sqlite:///{tmp_path}/nosuch.db", "SELECT 1"))
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_integers_and_floats_of_different_batches_keep_their_digits(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query, "ROWS", 1)
+    statement = f"SELECT {2**53 + 1} AS user_id, 'a' AS item_id UNION ALL SELECT 0.5, 'b'"
+    table = read_upload("truth", sql(f"sqlite:///{shop}", statement)).table
+    assert table["user_id"].to_pylist() == [str(2**53 + 1), "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("SELECT 1 AS user_id, 2 AS item_id, 3 AS item_id", "several columns called 'item_id'"),
+        (
+            "SELECT range AS user_id, if(range = 900000, error('boom'), 1) AS item_id FROM range(1000000)",
+            "(Invalid Input Error: boom)",
+        ),
+        (
+            "SELECT 1 AS user_id, 2 AS item_id, INTERVAL 1 DAY AS age",
+            "column 'age': values of type month_day_nano",
+        ),
+        (";", "the statement gives no rows"),
+    ],
+)
+def test_what_a_query_of_duckdb_cannot_give_is_said(statement: str, words: str) -> None:
+    assert words in refusal(sql("duckdb:", statement))
+
+
+@pytest.mark.parametrize("password", ["p@ss/w:rd?%41", "p%40ss"])
+def test_a_password_is_encoded_for_its_url_unless_it_is(
+    password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy import make_url
+
+    monkeypatch.setenv("SHOP_PASSWORD", password)
+    address = address_in("sql:postgresql://reader:${SHOP_PASSWORD}@host/shop SELECT '${SHOP_PASSWORD}@'")
+    assert address is not None
+    url, statement = parts_of_query(address)
+    assert make_url(url).password == password.replace("p%40ss", "p@ss")
+    assert (make_url(url).host, statement) == ("host", f"SELECT '{password}@'")
+    assert "ss" not in address.without_secrets(f"no host in {url}")
+
+
 # ── the web ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -174,6 +241,35 @@ def test_a_file_of_the_web_is_scored_like_a_file(tmp_path: Path, website: str) -
     pq.write_table(LISTS, tmp_path / "lists.parquet")
     assert mrr(f"{website}/lists.parquet") == pytest.approx(MRR, abs=1e-12)
     assert "404" in refusal(f"{website}/nothing.parquet")
+
+
+class Answer(BaseHTTPRequestHandler):
+    """What a server that asks for a password answers, with a length that is no number."""
+
+    def do_GET(self) -> None:
+        known = self.headers["Authorization"] == "Basic " + b64encode(b"reader:p/ss w").decode()
+        self.send_response(200 if known else 401)
+        self.send_header("Content-Length", "unknown")
+        self.end_headers()
+        self.wfile.write(f"user_id,item_id\n7,{self.path}\n".encode())
+
+    def log_message(self, *_arguments: object) -> None: ...
+
+
+def test_a_web_server_gets_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_PASSWORD", "p/ss w")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        host = f"127.0.0.1:{server.server_port}"
+        try:
+            for user in ("reader:p%2Fss%20w", "reader:${WEB_PASSWORD}"):
+                table = read_upload("truth", f"http://{user}@{host}/a b%20é.csv?q=%3F").table
+                assert table["item_id"].to_pylist() == ["/a%20b%20%C3%A9.csv?q=%3F"]
+            assert "401" in refusal(f"http://reader:wrong@{host}/a.csv")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_file_of_hugging_face_is_scored_like_a_file(

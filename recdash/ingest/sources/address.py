@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import quote
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.library_errors import reason
@@ -16,6 +17,9 @@ FOLDER = "folder"
 """Scheme of a folder on this disk whose subfolders have names such as ``day=2026-11-01``."""
 ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+]*):(?P<rest>.*)", re.DOTALL)
 VARIABLE = re.compile(r"\$\{(\w{1,100})\}")
+CREDENTIALS = re.compile(r"//[^/?#\s@]{1,1000}@")
+"""User and password as they are written, with the names of variables."""
+RESERVED = re.compile(r"[@/?#\[\]\s]")
 QUERY = re.compile(r"(?P<url>\S+)\s+(?P<query>\S.*)", re.DOTALL)
 SOURCE_TABLE = re.compile(r"\bfrom\s+([\w.\"]{1,200})", re.IGNORECASE)
 USER = re.compile(r"//(?:[^/@:\s]{0,200}:(?!\d{0,5}/)[^?\s]{0,1000}|[^/?\s]{0,200})@")
@@ -48,7 +52,14 @@ class Address:
             raise UploadError(
                 Problem("no-variable", self.place, finding, f"Set {missing[0]}, then try again.")
             )
-        return VARIABLE.sub(lambda variable: os.environ[variable[1]], self.text)
+        credentials = CREDENTIALS.search(self.text)
+        begin, end = credentials.span() if credentials else (0, 0)
+
+        def value(variable: re.Match[str]) -> str:
+            own = os.environ[variable[1]]
+            return _encoded(own) if begin <= variable.start() < end else own
+
+        return VARIABLE.sub(value, self.text)
 
     @property
     def url(self) -> str:
@@ -71,7 +82,7 @@ class Address:
         if self.scheme != FOLDER:
             for name in VARIABLE.findall(self.text):
                 if value := os.environ.get(name):
-                    words = words.replace(value, f"${{{name}}}")
+                    words = words.replace(value, f"${{{name}}}").replace(_encoded(value), f"${{{name}}}")
         if self.scheme not in ("sql", FOLDER) and (query := self.text.partition("?")[2]):
             words = words.replace(query, "…")
         return USER.sub("//", words)
@@ -86,6 +97,13 @@ class Address:
             return self.text.rpartition(".")[2]
         path = self.text.partition("?")[0].partition("#")[0].rstrip("/")
         return PurePosixPath(path).name or self.scheme
+
+
+def _encoded(value: str) -> str:
+    """Returns the value of a variable as it is written before the host of a URL; a value without reserved
+    characters as it is, since it may be encoded already.
+    """
+    return quote(value, safe=":") if RESERVED.search(value) else value
 
 
 def not_fetched(address: Address, error: Exception | str) -> UploadError:

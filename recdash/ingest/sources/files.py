@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.sources.address import Address, not_fetched
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 SECONDS = 60
 """How long a server may be silent."""
+OF_A_PATH = "%/:?#[]@!$&'()*+,;=~"
+"""Characters that are left as they are, so that an address which is encoded stays the same."""
 HUGGING_FACE = "https://huggingface.co"
 HUGGING_FACE_FIX = "Write hf://datasets/OWNER/NAME/FILE, or hf://datasets/OWNER/NAME@REVISION/FILE."
 
@@ -25,8 +27,19 @@ HUGGING_FACE_FIX = "Write hf://datasets/OWNER/NAME/FILE, or hf://datasets/OWNER/
 
 
 def fetch_web(address: Address, written: Written) -> None:
-    """Writes the file at an address of HTTP(S)."""
-    _download(address, address.url, {}, written)
+    """Writes the file at an address of HTTP(S); a user and a password before the host are sent to it."""
+    from base64 import b64encode
+
+    try:
+        parts = urlsplit(address.url)
+        user, _, host = parts.netloc.rpartition("@")
+        url = parts._replace(
+            netloc=host, path=quote(parts.path, safe=OF_A_PATH), query=quote(parts.query, safe=OF_A_PATH)
+        ).geturl()
+        basic = b64encode(unquote(user).encode()).decode()
+    except ValueError as error:  # no address, or a character that no encoding has
+        raise not_fetched(address, error) from None
+    _download(address, url, {"Authorization": f"Basic {basic}"} if user else {}, written)
 
 
 def fetch_hugging_face(address: Address, written: Written) -> None:
@@ -56,7 +69,8 @@ def _download(address: Address, url: str, headers: dict[str, str], written: Writ
         for name, value in headers.items():
             request.add_unredirected_header(name, value)
         with urllib.request.urlopen(request, timeout=SECONDS) as answer, written.bytes() as add:  # noqa: S310
-            expected, received = answer.headers.get("Content-Length"), 0
+            # None for a length that is no number
+            expected, received = answer.length, 0
             while chunk := answer.read(CHUNK):
                 received += len(chunk)
                 add(chunk)
@@ -65,8 +79,8 @@ def _download(address: Address, url: str, headers: dict[str, str], written: Writ
             raise not_fetched(address, refusal) from None
     except (OSError, HTTPException, ValueError) as error:
         raise not_fetched(address, error) from None
-    if expected is not None and received != int(expected):
-        raise not_fetched(address, f"{received:,} of {int(expected):,} bytes arrived")
+    if expected is not None and received != expected:
+        raise not_fetched(address, f"{received:,} of {expected:,} bytes arrived")
 
 
 # ── object stores ────────────────────────────────────────────────────────────────────────────
@@ -97,12 +111,18 @@ def _store(address: Address) -> tuple[FileSystem, str]:
         store, path = FileSystem.from_uri(_patient(address.url) if address.scheme == "gs" else address.url)
         return store, path + ("/" if address.text.endswith("/") else "")
     location = urlsplit(address.url)
+    if not location.netloc:
+        fix = "Write az://CONTAINER/FILE."
+        raise UploadError(Problem("bad-address", address.place, "names no container", fix))
     account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
     if not account:
         fix = "Set AZURE_STORAGE_ACCOUNT_NAME, then try again."
         raise UploadError(Problem("no-variable", address.place, "the storage account is not named", fix))
     key = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY")
-    return AzureFileSystem(account_name=account, account_key=key), f"{location.netloc}{location.path}"
+    store = AzureFileSystem(account_name=account, account_key=key)
+    if key is None:  # without a token, a question about a container ends the process; this one raises OSError
+        store.get_file_info(f"{location.netloc}/token")
+    return store, f"{location.netloc}{location.path}"
 
 
 def _patient(url: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from recdash.errors import Problem, UploadError
 from recdash.ingest.sources.address import Address, not_fetched
 from recdash.ingest.sources.files import write_data_set
@@ -22,7 +24,7 @@ def fetch_delta(address: Address, written: Written) -> None:
         raise _not_installed(address, "deltalake", "delta") from error
     try:
         write_data_set(DeltaTable(address.resolved).to_pyarrow_dataset(), written)
-    except (DeltaError, OSError, ValueError) as error:
+    except (DeltaError, OSError, ValueError, pa.ArrowException) as error:
         raise not_fetched(address, error) from None
 
 
@@ -37,7 +39,7 @@ def fetch_iceberg(address: Address, written: Written) -> None:
     except ModuleNotFoundError as error:
         raise _not_installed(address, "pyiceberg", "iceberg") from error
     kinds = [kind for kind in vars(exceptions).values() if isinstance(kind, type)]  # they have no base
-    errors: tuple[type[Exception], ...] = (OSError, ValueError, *kinds)
+    errors: tuple[type[Exception], ...] = (OSError, ValueError, pa.ArrowException, *kinds)
     catalogue, _, table = address.resolved.partition(".")
     if not table:
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE."

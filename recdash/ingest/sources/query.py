@@ -21,6 +21,8 @@ ROWS = 1 << 16
 """Rows that are in memory at a time."""
 DUCKDB = "duckdb:"
 POSTGRESQL = re.compile(r"postgres(ql)?://")
+SQLITE_FILE = re.compile(r"sqlite(?:\+\w+)?:///(?!file:)(?P<file>[^?]+)")
+OF_ARROW = (OSError, pa.ArrowException)
 EXACT = (Decimal, UUID)
 """Values that are written as text: a float has too few digits for an id of type NUMERIC."""
 
@@ -32,6 +34,11 @@ def fetch_query(address: Address, written: Written) -> None:
         _of_duckdb(url, query, address, written)
     else:
         _of_sqlalchemy(url, query, address, written)
+
+
+def _without_rows(address: Address) -> UploadError:
+    fix = "Write a query that gives rows, such as SELECT user_id, item_id FROM lists."
+    return UploadError(Problem("no-rows", address.place, "the statement gives no rows", fix))
 
 
 def _failed(address: Address, error: Exception) -> UploadError:
@@ -57,12 +64,28 @@ def _of_duckdb(url: str, query: str, address: Address, written: Written) -> None
         raise UploadError(Problem("no-file", place, "is no file", fix))
     try:
         with duckdb.connect(file or ":memory:", read_only=bool(file)) as connection:
-            reader = connection.sql(query).to_arrow_reader(ROWS)
+            relation = connection.sql(query)
+            if relation is None:
+                raise _without_rows(address)
+            reader = relation.to_arrow_reader(ROWS)
+            _refuse_same_names(address, reader.schema.names)
+            _refuse_unwritable(address, reader.schema)
             with written.parquet(_readable(reader.schema)) as add:
                 for batch in reader:
                     add(batch)
-    except (duckdb.Error, AttributeError) as error:  # AttributeError: a statement that gives no rows
-        raise _failed(address, error) from error
+    except (duckdb.Error, *OF_ARROW) as error:  # those of a later batch come through Arrow
+        raise _failed(address, error) from None
+
+
+def _refuse_unwritable(address: Address, schema: pa.Schema) -> None:
+    """Raises ``UploadError`` for a column of a type that a Parquet file does not have, such as INTERVAL."""
+    for field in schema:
+        if pa.types.is_interval(field.type) or pa.types.is_union(field.type):
+            finding, fix = (
+                f"values of type {field.type} are not read",
+                "Write it as text in the query, or leave it out.",
+            )
+            raise UploadError(Problem("bad-type", f"column '{field.name}'", finding, fix))
 
 
 def _readable(schema: pa.Schema) -> pa.Schema:
@@ -85,6 +108,10 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
     """
     import sqlalchemy as sa
 
+    sqlite = SQLITE_FILE.match(url)
+    if sqlite is not None and not Path(sqlite["file"]).is_file():  # SQLite would make an empty one
+        place, fix = address.without_secrets(sqlite["file"]), "Name an SQLite file: sqlite:///shop.db."
+        raise UploadError(Problem("no-file", place, "is no file", fix))
     try:
         engine = sa.create_engine(POSTGRESQL.sub("postgresql+psycopg://", url, count=1))
     except (sa.exc.SQLAlchemyError, ImportError, ValueError) as error:  # ValueError: a port that is no number
@@ -93,15 +120,20 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
         raise UploadError(problem) from None  # the error may quote a password
     try:
         with tempfile.TemporaryFile() as aside, engine.connect() as connection:
-            streaming = connection.execution_options(stream_results=True, yield_per=ROWS)
-            result = streaming.execute(sa.text(query))
+            if sqlite is not None:  # which keeps a change of its schema even without COMMIT
+                connection.exec_driver_sql("PRAGMA query_only = ON")
+            streaming = connection.execution_options(stream_results=True, yield_per=ROWS, no_parameters=True)
+            # as it was written: in a text of SQLAlchemy, ':b' would be a parameter
+            result = streaming.exec_driver_sql(query)
+            if not result.returns_rows:
+                raise _without_rows(address)
             names = list(result.keys())
             _refuse_same_names(address, names)
             schema = _put_aside(names, result.partitions(ROWS), aside)
             with written.parquet(schema) as add:
                 for batch in _read_back(aside):
                     add(batch)
-    except sa.exc.SQLAlchemyError as error:
+    except (sa.exc.SQLAlchemyError, *OF_ARROW) as error:
         raise _failed(address, error) from None
     finally:
         engine.dispose()
@@ -143,13 +175,17 @@ def _column(values: Sequence[Any]) -> pa.Array:
 
 
 def _common(name: str, types: Sequence[pa.DataType]) -> pa.Field:
-    """Returns the field of a column whose batches have these types: text if they have nothing in common."""
+    """Returns the field of a column whose batches have these types: text if they have nothing in common.
+
+    And text for integers beside floats, which have too few digits for long ids.
+    """
     fields = [pa.schema([pa.field(name, own)]) for own in types]
     try:
         common = pa.unify_schemas(fields, promote_options="permissive").field(0)
     except pa.ArrowException:
         common = pa.field(name, pa.string())
-    return common.with_type(pa.string()) if pa.types.is_null(common.type) else common
+    is_rounded = pa.types.is_floating(common.type) and any(map(pa.types.is_integer, types))
+    return common.with_type(pa.string()) if is_rounded or pa.types.is_null(common.type) else common
 
 
 def _read_back(aside: IO[bytes]) -> Iterator[pa.RecordBatch]:
