@@ -211,9 +211,12 @@ def _arrow_blocks(
         newlines_in_values=text.has_quoted_rows,
         invalid_row_handler=of_wrong_width,
     )
+
+    def encoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = [coded(batch[name]) if name in ids else batch[name] for name in columns]
+        return pa.RecordBatch.from_arrays(arrays, list(columns))
+
     types = dict.fromkeys(columns, pa.string())
     convert = csv.ConvertOptions(column_types=types, include_columns=list(columns), strings_can_be_null=False)
     with for_arrow(text.content) as source, csv.open_csv(source, read, parse, convert) as reader:
-        for batch in reader:
-            arrays = [coded(batch[name]) if name in ids else batch[name] for name in columns]
-            yield pa.RecordBatch.from_arrays(arrays, list(columns))
+        yield from map(encoded, reader)  # which holds no batch of texts while its rows are worked on
