@@ -81,7 +81,9 @@ def compare_all_pairs(values: Floats, bound: float | None = None) -> AllPairs:
     covariance = products / (n * (n - 1)) if n > 1 else np.full((r, r), np.nan)
     ahead, error = mean_differences(means, covariance)
     skewness = None if bound is None else skewness_of_means(off, products)
-    return AllPairs(ahead, error, np.full((r, r), n), sparse_pairs(values, n, bound), skewness)
+    totals = (n * means, products + n * np.outer(means, means)) if n else None
+    sparse = sparse_pairs(values, n, bound, totals=totals)
+    return AllPairs(ahead, error, np.full((r, r), n), sparse, skewness)
 
 
 def mean_differences(means: Floats, covariance: Floats) -> tuple[Floats, Floats]:

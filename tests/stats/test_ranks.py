@@ -10,7 +10,7 @@ from recdash.stats import CORRECTIONS, Correction, grouped, holm, rank_runs
 from recdash.stats.bounded import WeightedMean
 from recdash.stats.family import significant
 from recdash.stats.groups import MOST_GROUPS
-from recdash.stats.ranks import _places
+from recdash.stats.ranks import _places, _surely_different
 from recdash.stats.sparse import BoundedMean, sparse_pairs
 
 RNG = np.random.default_rng(3)
@@ -145,6 +145,20 @@ def test_bounds_decide_as_the_tests_of_all_pairs_do(correction: Correction, draw
         lower = a if columns[a].sum() < columns[b].sum() else b
         worse_than[lower] += is_finding
     assert rank_runs(grouped(columns), correction, bound=1.0).rank.tolist() == (1 + worse_than).tolist()
+
+
+@pytest.mark.parametrize("draw", range(4))
+def test_pairs_that_surely_differ_by_their_sums_do_by_gaffkes_test(draw: int) -> None:
+    RNG.random(draw)
+    columns = np.column_stack([*sparse_runs(2_000), RNG.random(2_000) < 0.2, RNG.random(2_000) < 0.3])
+    limit, totals = 0.001, (columns.sum(axis=0), columns.T @ columns)
+    surely = _surely_different(grouped(columns.T), totals, 1.0, limit)
+    tests = sparse_pairs(columns, 2_000, 1.0)
+    bounded = {pair: test.p for pair, test in tests.items() if isinstance(test, BoundedMean)}
+    decided = set(zip(*(places.tolist() for places in np.nonzero(np.triu(surely))), strict=True))
+    assert decided <= {pair for pair, p in bounded.items() if p < limit}
+    assert len(decided) > sum(p < limit for p in bounded.values()) / 2
+    assert not _surely_different(grouped(np.tile(columns, (9, 1)).T), totals, 1.0, limit).any()
 
 
 def test_most_pairs_of_many_runs_need_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
