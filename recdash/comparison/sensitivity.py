@@ -289,14 +289,36 @@ def _under_other_rule(
     params = (("m", spec),) if spec != str(known) else ()  # only some metrics name the users who count
     if own:  # whatever the source counts
         query = replace(query, metric=spec)
+    elif _has_same_values(source, source.under(rule), query):
+        return _OtherUsers(question, today, params, _pair_in_question(today, today))
     else:
         source = source.under(rule)
     other = _if_any(partial(_recommend, source, tells_control=opened), query)
     if other is None:
         return None
+    return _OtherUsers(question, other, params, _pair_in_question(today, other))
+
+
+def _has_same_values(source: Source, other: Source, query: ComparisonQuery) -> bool:
+    """Returns whether both sources have the very same values of each run, as a source that keeps them has
+    under two rules if all users have a list: the recommendation is then the same, too.
+    """
+    try:
+        return all(
+            source.values(run, query.metric, query.k) is other.values(run, query.metric, query.k)
+            for run in query.shown
+        )
+    except InputError:
+        return False
+
+
+def _pair_in_question(today: Recommendation, other: Recommendation) -> Pair | None:
+    """Returns the difference in another recommendation of the candidate in question today; None without
+    one.
+    """
     leader = today.evidence.leader
     case = other.case_of(leader.candidate) if leader else None
-    return _OtherUsers(question, other, params, case.pair if case else None)
+    return case.pair if case else None
 
 
 def _other_users(

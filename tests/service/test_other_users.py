@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from math import log2
 from pathlib import Path
+from typing import Any
 
+import pytest
 from report_tables import USERS, lists, opened, with_runs
 
+from recdash.comparison import ComparisonQuery, sensitivity
+from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.source import Source
 from recdash.comparison.wording import plain
 
 POPULAR = lists(lambda number: 2 + number % 2)
@@ -47,3 +52,23 @@ def test_the_same_users_get_one_answer(tmp_path: Path) -> None:
     }
     assert former["Only users with a list"] == "Same result, but als: no significant difference"
     assert former["Only known users"].startswith("Inconclusive: about ")
+
+
+@pytest.mark.parametrize("n_served", [30, 40])
+def test_runs_are_not_compared_again_if_all_users_have_a_list(
+    n_served: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space, everyone = opened(tmp_path), lists(lambda number: 1 + number % 3)
+    made = with_runs(space, {"popular": POPULAR, "als": everyone[everyone["user_id"].isin(USERS[:n_served])]})
+    query = space.queries.of(made, metric="ndcg", k=3)
+    compared: list[ComparisonQuery] = []
+    recommend = sensitivity._recommend
+
+    def counted(source: Source, query: ComparisonQuery, **how: Any) -> Recommendation:
+        compared.append(query)
+        return recommend(source, query, **how)
+
+    monkeypatch.setattr(sensitivity, "_recommend", counted)
+    answers = {what_if.question: what_if.answer for what_if in space.comparisons.changes(query)}
+    assert (answers["Only users with a list"] == "Same result") == (n_served == 40)
+    assert len(compared) == (n_served < 40)
