@@ -12,13 +12,16 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 ROOM = 256 << 20
+MOST_ANSWERS = 1 << 14
+"""More answers are not cached, even if they have no arrays and count 0 bytes."""
 
 
 class SizedCache(Generic[P, R]):
     """A function of hashable arguments that caches its answers.
 
-    The ``least`` most recently used answers are always cached. More are cached while all together take at
-    most ``room`` bytes. So many answers about small runs stay in memory, and few about large runs.
+    The ``least`` most recently used answers are always cached. More are cached, up to ``MOST_ANSWERS``, while
+    all together take at most ``room`` bytes. So many answers about small runs stay in memory, and few about
+    large runs.
     """
 
     def __init__(self, function: Callable[P, R], least: int, room: int = ROOM) -> None:
@@ -38,6 +41,11 @@ class SizedCache(Generic[P, R]):
             self._keep(key, answer)
         return answer
 
+    def knows(self, *args: P.args, **named: P.kwargs) -> bool:
+        """Returns whether the answer for these arguments is cached."""
+        with self._lock:
+            return (args, tuple(named.items())) in self._answers
+
     def remember(self, answer: R, *args: P.args, **named: P.kwargs) -> None:
         """Stores the answer for these arguments, which the caller has computed in another way."""
         with self._lock:
@@ -56,7 +64,9 @@ class SizedCache(Generic[P, R]):
         self._weight -= self._answers.pop(key, (None, 0))[1]
         self._answers[key] = (answer, weight(answer))
         self._weight += self._answers[key][1]
-        while len(self._answers) > self._least and self._weight > self._room:
+        while len(self._answers) > self._least and (
+            self._weight > self._room or len(self._answers) > MOST_ANSWERS
+        ):
             _, (_, gone) = self._answers.popitem(last=False)
             self._weight -= gone
 
@@ -93,6 +103,8 @@ def weight(value: Any) -> int:
     An array that two parts of the value share counts twice. Data that the value computes and caches later
     does not count.
     """
+    if value is None or isinstance(value, str | int | float):  # most parts: cheap before all others
+        return 0
     if hasattr(value, "nbytes"):
         return int(value.nbytes)
     if is_dataclass(value) and not isinstance(value, type):

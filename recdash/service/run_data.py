@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ class RunData:
         self._store = context.store
         self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
-        self.cached_run = context.cached(self._read_run, most=4096)
+        self.cached_run = context.sized_cache(self._read_run, least=4096)
         """Returns a cached run, for data that never changes, such as hits. Its name may be outdated."""
         self.reference_under = context.cached(self._apply_threshold, most=8)
         self.slices_by = context.cached(self._cut_into, most=32)
@@ -47,6 +47,12 @@ class RunData:
 
     def _read_run(self, run_id: str) -> Run:
         return self._store.runs.get(run_id)
+
+    def remember_runs(self, runs: Iterable[Run]) -> None:
+        """Stores runs that were read together as ``cached_run``: one by one, 200 take half a second."""
+        for run in runs:
+            if not self.cached_run.knows(run.id):
+                self.cached_run.remember(run, run.id)
 
     def reference_of(self, run_id: str) -> Reference:
         """Returns the reference data (test set, training data, catalogue) of the run's experiment."""

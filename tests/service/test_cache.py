@@ -12,7 +12,7 @@ import pandas as pd
 
 from recdash.domain.access import Person
 from recdash.service import Workspace
-from recdash.service.cache import SizedCache, weight
+from recdash.service.cache import MOST_ANSWERS, SizedCache, weight
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.context import ServiceContext
 from recdash.store import open_store
@@ -53,6 +53,14 @@ def test_a_few_stay_however_much_they_weigh() -> None:
     for number in (1, 2, 3, 1, 2, 3):
         kept(number)
     assert asked == [1, 2, 3]
+
+
+def test_answers_without_arrays_are_bounded_by_their_number() -> None:
+    kept = SizedCache(str, least=2)
+    for number in range(MOST_ANSWERS + 3):
+        kept(number)
+    known = [number for number in range(MOST_ANSWERS + 3) if kept.knows(number)]
+    assert known == list(range(3, MOST_ANSWERS + 3))
 
 
 def test_arguments_by_name_and_in_order_are_told_apart_by_value() -> None:

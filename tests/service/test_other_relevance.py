@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import pytest
 from decision_worlds import RUNS, TRUTH, films, home_page
@@ -9,6 +11,9 @@ from decision_worlds import RUNS, TRUTH, films, home_page
 from recdash.comparison import ComparisonQuery
 from recdash.comparison.sensitivity import WhatIf
 from recdash.domain.results import Curve, Scope
+from recdash.metrics import scoring
+from recdash.metrics.formulas import MetricFormula, Moments, curves
+from recdash.metrics.sample import RelevantHits
 from recdash.service import Workspace
 
 
@@ -126,3 +131,28 @@ def test_a_catalogue_metric_is_read_and_not_computed_for_another_threshold(
     monkeypatch.setattr(workspace.comparisons._run_curves, "of", compute)
     value = workspace.comparisons.value(run, "personalization", 3, Scope(threshold=2))
     assert value == stored.value[list(stored.k).index(3)]
+
+
+def test_several_curves_of_a_run_are_computed_in_one_pass(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = workspace.experiments.create("films", graded(1, 2, 3, 4, 5), depth=3)
+    ids = [workspace.runs.add(made.id, RUNS[name], name=name)[0].run.id for name in ("popular", "als")]
+    metrics, scope, n_passes = ["ndcg", "recall", "map", "mrr"], Scope(threshold=3), []
+
+    def counted(formulas: Sequence[MetricFormula], sample: RelevantHits) -> list[Moments]:
+        n_passes.append(len(formulas))
+        return curves(formulas, sample)
+
+    monkeypatch.setattr(scoring, "curves", counted)
+    together = workspace.scores.curves(ids, metrics, scope)
+    assert n_passes == [4, 4]
+    alone = pd.concat(
+        [
+            Workspace(workspace.store).scores.curves([run_id], [metric], scope)
+            for run_id in ids
+            for metric in metrics
+        ],
+        ignore_index=True,
+    )
+    pd.testing.assert_frame_equal(together, alone, check_exact=True)

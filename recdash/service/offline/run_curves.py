@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
@@ -24,7 +25,7 @@ class RunCurves:
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues, slices: Slices) -> None:
         self._context, self._data, self._values, self._slices = context, data, values, slices
         self._store = context.store
-        self.curve = context.cached(self._compute_curve, most=1024)
+        self.curve = context.sized_cache(self._compute_curve, least=1024)
 
     def of(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
@@ -35,8 +36,10 @@ class RunCurves:
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         curves: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
         for run in self._context.runs_of(run_ids):
+            known = stored.get(run.id, {})
+            self._compute_together(run, [metric for metric in metrics if metric not in known], scope)
             for metric in metrics:
-                curve = stored.get(run.id, {}).get(metric)
+                curve = known.get(metric)
                 if curve is None and metric not in run.absent:
                     curve = self.curve(run.id, metric, scope)
                 if isinstance(curve, Curve):
@@ -50,8 +53,7 @@ class RunCurves:
         take longer than their values at one k.
         """
         definition, run = define(metric), self._data.cached_run(run_id)
-        is_plain = isinstance(definition.metric, RankingMetric) and not METRICS.is_own(definition.metric.name)
-        if is_plain and run.has_lists and not run.is_mean:
+        if _is_plain(definition) and run.has_lists and not run.is_mean:
             try:
                 inputs = self._values.inputs_for(run_id, definition, scope)
             except InputError as error:
@@ -59,6 +61,28 @@ class RunCurves:
             return why_ranking_unavailable(definition, inputs.sample)
         curve = self.curve(run_id, metric, scope)
         return curve.reason if isinstance(curve, Unavailable) else ""
+
+    def _compute_together(self, run: Run, metrics: Sequence[str], scope: Scope) -> None:
+        """Computes curves that are not known in one pass over the run's hits: four of them take half of the
+        time of four passes. Curves of other than plain accuracy metrics are left out.
+        """
+        if run.is_mean or not run.has_lists:
+            return
+        definitions = {
+            metric: definition
+            for metric in metrics
+            if metric not in run.absent
+            and _is_plain(definition := define(metric))
+            and not self.curve.knows(run.id, metric, scope)
+        }
+        if len(definitions) < 2:
+            return
+        try:
+            inputs = self._values.inputs(run.id, None, scope)
+        except InputError:  # each metric tells the reason
+            return
+        for metric, curve in zip(definitions, score(definitions.values(), inputs), strict=True):
+            self.curve.remember(curve, run.id, metric, scope)
 
     def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Unavailable:
         definition = define(metric)
@@ -105,3 +129,8 @@ class RunCurves:
                 reason = scores.absent.get(metric, "this slice has no recommendations")
                 return scores.curves.get(metric) or Unavailable(metric, reason)
         return Unavailable(metric, "no user in this slice counts")
+
+
+def _is_plain(definition: Definition) -> bool:
+    """Returns whether it is an accuracy metric of this package, which fails for no input."""
+    return isinstance(definition.metric, RankingMetric) and not METRICS.is_own(definition.metric.name)

@@ -87,6 +87,7 @@ class Scores:
         check_k(k)
         run_ids, metrics = _texts(run_ids, metrics)
         runs = self._context.runs_of(run_ids)
+        self._data.remember_runs(runs)
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         scores = {
             (run.id, metric): score

@@ -15,7 +15,7 @@ from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
 from recdash.formatting.wording import CORRECTIONS, listed, users
 from recdash.metrics import define
-from recdash.metrics.naming import BEYOND, base, metric_at
+from recdash.metrics.naming import BEYOND, base, metric_at, why_not_installed
 from recdash.stats import Correction
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
@@ -71,7 +71,7 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
         scores=scores,
         pairs={row["run_id"]: row for row in records(differences)},
         places=places,
-        absences=_absences(view, metrics, chosen),
+        absences=_absences(view, scores, metrics, chosen),
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
         correction=correction,
         relative=relative,
@@ -137,13 +137,29 @@ def _without_common_users(view: View, known: dict[str, float], pairs: pd.DataFra
     return frozenset(known).intersection(view.own_ids).difference(pairs["run_id"], {baseline})
 
 
-def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
+def _absences(
+    view: View, scores: pd.DataFrame, metrics: tuple[str, ...], chosen: str
+) -> dict[str, dict[str, str]]:
     """Returns {metric: {run id: reason}} for the columns, and for metrics of the set that no run has."""
     gone = cached.gone_metrics(view.run_ids)
     absent = sorted({metric for run in view.runs for metric in (*run.absent, *gone)}.difference(metrics))
     wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
     explained = [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
-    return {metric: cached.absences(view.run_ids, metric, view.scope) for metric in explained}
+    by_metric = {metric: _without_value(view, scores, metric) for metric in explained}
+    return {
+        metric: cached.absences(run_ids, metric, view.scope) if run_ids else {}
+        for metric, run_ids in by_metric.items()
+    }
+
+
+def _without_value(view: View, scores: pd.DataFrame, metric: str) -> tuple[str, ...]:
+    """Returns the runs that have no value of the metric; all of them for one that is not installed, of which
+    values may be stored.
+    """
+    if why_not_installed(metric):
+        return view.run_ids
+    having = set(scores.loc[scores["metric"] == metric, "run_id"])
+    return tuple(run_id for run_id in view.run_ids if run_id not in having)
 
 
 def one_page(view: View, board: Board) -> Board:
