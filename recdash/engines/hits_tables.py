@@ -66,9 +66,13 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
     ).replace_schema_metadata({"recdash": json.dumps({"n_lists": exposure.n_lists, "list_means": means})})
 
 
+EXPOSURE_TABLES = frozenset({"exposure", "other_exposure", "items"})
+"""The larger tables, which accuracy metrics do not need."""
+
+
 def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
-    """Returns the hits that ``hits_to_tables`` stored. ``truth`` must be the one with which they were
-    matched.
+    """Returns the hits that ``hits_to_tables`` stored; without ``EXPOSURE_TABLES`` they have no exposure.
+    ``truth`` must be the one with which they were matched.
     """
     facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
     column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
@@ -80,30 +84,37 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         rank=column["rank"],
         row=column["row"],
         list_length=tables["lists"]["length"].to_numpy(),
-        exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
+        exposure=None,
         ledger=PopulationCounts(**facts["ledger"]),
         order=facts["order"],
         # also None for hits of releases that did not store ties
         ties=TiedHits(*(ties[name].to_numpy() for name in _TIE_COLUMNS)) if ties is not None else None,
         duplicates=facts.get("duplicates", "first"),
     )
-    return replace(hits, **_of_others(hits, tables))
+    hits = replace(hits, unknown_lengths=_unknown_lengths(hits, tables))
+    return with_exposure(hits, tables) if "exposure" in tables else hits
 
 
-def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """Returns the fields of ``Hits`` on lists of users without a relevant item.
-
-    A run without these tables either has no such lists, or was stored before they were counted; its
-    population counts decide which. In the latter case returns {}.
-    """
+def with_exposure(hits: Hits, tables: Mapping[str, pa.Table]) -> Hits:
+    """Returns hits that were read without ``EXPOSURE_TABLES``, with the exposure in these tables."""
+    exposure, other = _exposure(tables["exposure"], tables["items"], hits.depth), None
     if "other_exposure" in tables:
-        exposure = _exposure(tables["other_exposure"], tables["items"], hits.depth)
-        return {"other_exposure": exposure, "unknown_lengths": tables["unknown_lists"]["length"].to_numpy()}
+        other = _exposure(tables["other_exposure"], tables["items"], hits.depth)
+    elif hits.unknown_lengths is not None:
+        other = no_lists(exposure.items, hits.depth)
+    return replace(hits, exposure=exposure, other_exposure=other)
+
+
+def _unknown_lengths(hits: Hits, tables: Mapping[str, pa.Table]) -> Ints | None:
+    """Returns the lengths of lists of users outside the test set; None if they were not counted.
+
+    A run without their table either has no lists of users without a relevant item, or was stored before they
+    were counted; its population counts decide which.
+    """
+    if "unknown_lists" in tables:
+        return tables["unknown_lists"]["length"].to_numpy()
     elsewhere = (hits.list_length > 0) & ~hits.truth.users_who_count()
-    if hits.exposure is None or hits.ledger.without_truth or elsewhere.any():
-        return {}
-    exposure = no_lists(hits.exposure.items, hits.depth)
-    return {"other_exposure": exposure, "unknown_lengths": np.zeros(0, dtype=np.int32)}
+    return None if hits.ledger.without_truth or elsewhere.any() else np.zeros(0, dtype=np.int32)
 
 
 def _exposure(table: pa.Table, items: pa.Table, depth: int) -> Exposure:

@@ -16,7 +16,7 @@ from recdash.evaluation.known_ids import unmet_by_truth, unmet_tables
 from recdash.metrics import MetricInputs, sample_of
 from recdash.metrics.catalogue import CatalogueInputs, Labels, no_labels
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import CountedTruth, ItemExpectedness, item_expectedness
+from recdash.metrics.sample import ItemExpectedness, item_expectedness
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
@@ -29,16 +29,15 @@ def metric_inputs_of(
     part: Slice | None = None,
     *,
     predictions: Predictions | None = None,
-    shared: CountedTruth | None = None,
 ) -> MetricInputs:
     """Returns the inputs for all users or for a slice (``part``). Accuracy is computed from ``hits``,
     catalogue-level metrics from their exposure.
 
-    Metrics share intermediate results through these inputs; runs share ``shared`` (see ``sample_of``).
+    Metrics share intermediate results through these inputs.
     """
     catalogue = catalogue_inputs_of(hits, reference, is_part=part is not None)
     only, rows = (None, None) if part is None else (part.users, part.rows)
-    sample = sample_of(hits, users, only, rows, expectedness_of(reference), shared)
+    sample = sample_of(hits, users, only, rows, expectedness_of(reference))
     return MetricInputs(sample, catalogue, predictions)
 
 

@@ -10,9 +10,9 @@ from recdash.domain.results import WHOLE, Scope, Unavailable, UserValues
 from recdash.engines import list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means
-from recdash.evaluation.metric_inputs import catalogue_inputs_of, hits_in_slice, metric_inputs_of
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of
 from recdash.evaluation.replicate_means import rated_values
-from recdash.metrics import METRICS, Definition, MetricInputs, define
+from recdash.metrics import METRICS, Definition, MetricInputs, define, sample_of
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import CountedTruth, RelevantHits, counted_truth
@@ -33,7 +33,8 @@ class MetricValues:
         self._store = context.store
         self._counted_truth = context.cached(self._count_truth, most=8)
         self._user_values = context.sized_cache(self.compute_user_values, least=64)
-        self.inputs = context.sized_cache(self.read_inputs, least=64)
+        self.inputs = context.sized_cache(self._read_inputs, least=64)
+        self._samples = context.sized_cache(self.read_sample, least=64)
         self.is_possible = context.cached(self._check_possible, most=4096)
         self._catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
 
@@ -54,9 +55,11 @@ class MetricValues:
         run = self._store.runs.get(run_id)
         if not run.has_lists:
             return MetricInputs()
+        if not isinstance(metric, CatalogueMetric):
+            return MetricInputs(self.sample(run_id, None, scope))
         inputs = self.inputs(run_id, None, scope)
         catalogue = inputs.catalogue
-        if catalogue is None or not isinstance(metric, CatalogueMetric):
+        if catalogue is None:
             return inputs
         known_means = catalogue.exposure.list_means
         if metric.from_lists(definition.parameters) and definition.of_lists not in known_means:
@@ -151,30 +154,33 @@ class MetricValues:
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
         """Returns the hits of the users who count, by the population rule ``users`` or else the experiment's
         own rule.
-
-        Raises ValueError for a run without lists.
         """
-        sample = self.inputs(run_id, users, scope).sample
-        if sample is None:
-            raise ValueError(f"run '{run_id}' has no lists")
-        return sample
+        return self._samples(run_id, users, scope)
 
-    def read_inputs(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
+    def _read_inputs(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> MetricInputs:
         """Returns the inputs of metrics for a run.
 
         For a slice they suffice for accuracy metrics only, as exposure would need another pass over the
         lists.
         """
+        sample = self.sample(run_id, users, scope)
+        if scope.slice:
+            return MetricInputs(sample)
+        run = self._data.cached_run(run_id)
+        reference = self._data.reference_under(run.experiment, scope.threshold)
+        return MetricInputs(sample, catalogue_inputs_of(self._data.hits(run_id), reference))
+
+    def read_sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
+        """Returns what ``sample`` does, not cached."""
         run = self._data.cached_run(run_id)
         rule = self.rule(run, users)
         reference = self._data.reference_under(run.experiment, scope.threshold)
-        hits = replace(self._data.hits(run_id), truth=reference.truth)
+        hits = replace(self._data.hits_alone(run_id), truth=reference.truth)
         # if the same users count for every run, their rows and ideal lists are computed once
         shared = self._counted_truth(run.experiment, scope) if rule == "truth" else None
-        if not scope.slice:
-            return metric_inputs_of(hits, reference, rule, shared=shared)
-        part = self._data.slice(run.experiment, scope)
-        return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, shared=shared)
+        part = self._data.slice(run.experiment, scope) if scope.slice else None
+        only, rows = (None, None) if part is None else (part.users, part.rows)
+        return sample_of(hits, rule, only, rows, expectedness_of(reference), shared)
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Returns the population rule: ``users`` if given, else the one stored with the run, else the

@@ -445,7 +445,7 @@ class Comparisons:
         """
         runs = [self._data.cached_run(run_id) for run_id in run_ids]
         with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)
-        hits = (self._data.hits(run.id) for several in with_lists for run in several if run.has_lists)
+        hits = (self._data.hits_alone(run.id) for several in with_lists for run in several if run.has_lists)
         return max((int(of_run.list_length.max(initial=0)) for of_run in hits), default=depth)
 
 

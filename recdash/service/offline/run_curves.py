@@ -8,7 +8,7 @@ from recdash.domain.records import Run
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
-from recdash.metrics import METRICS, Definition, define, score
+from recdash.metrics import METRICS, Definition, MetricInputs, define, score
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import RatingMetric
@@ -78,7 +78,7 @@ class RunCurves:
         if len(definitions) < 2:
             return
         try:
-            inputs = self._values.inputs(run.id, None, scope)
+            inputs = MetricInputs(self._values.sample(run.id, None, scope))
         except InputError:  # each metric tells the reason
             return
         for metric, curve in zip(definitions, score(definitions.values(), inputs), strict=True):

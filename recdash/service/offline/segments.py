@@ -112,8 +112,7 @@ class Segments:
         for cut in self._data.slices_by(run.experiment, by):
             scope = Scope(f"{by}={cut.value}")
             # not cached, because the inputs of all slices would fill the cache
-            of_slice = [self._values.read_inputs(id_, None, scope).sample for id_ in ids]
-            samples.append([sample for sample in of_slice if sample is not None])
+            samples.append([self._values.read_sample(id_, None, scope) for id_ in ids])
         return samples
 
     # ── without values per user ────────────────────────────────────────────────────────────
