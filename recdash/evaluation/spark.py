@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from recdash.domain.hits import Hits
 from recdash.domain.inputs import Recommendations
@@ -24,11 +25,12 @@ from recdash.engines.parts import MatchedPart, MatchRequest, add_parts, match_pa
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.spark_rows import SparkRows, further_notices, told_by_spark
 from recdash.ingest.parts import in_order
-from recdash.ingest.sources.address import address_in
+from recdash.ingest.sources.address import USER, address_in
 from recdash.ingest.spark_frames import is_spark_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from recdash.ingest import Limits
 
@@ -91,15 +93,18 @@ class Spark:
             raise UploadError(Problem("bad-source", "source", finding, fix))
         place = str(source)
         _refuse_address(place)
-        with told_by_spark(place):
+        _refuse_delta(place)
+        with told_by_spark(_shown(place)):
             if place.startswith(TABLE):
                 return SparkRows(self._table(place.removeprefix(TABLE)), None)
-            kind, read = _kind_of(place), self.session().read
-            if kind == "parquet":
-                frame = read.parquet(place)
-            else:
-                frame = read.options(**_CSV_OPTIONS, sep=CSV[kind]).csv(place)
-            return SparkRows(frame, in_order(frame.inputFiles()))
+            kind = _kind_of(place)
+            options = {"mergeSchema": True} if kind == "parquet" else {**_CSV_OPTIONS, "sep": CSV[kind]}
+            read = self.session().read.format("parquet" if kind == "parquet" else "csv").options(**options)
+            frame = read.load(place)
+            files = in_order(frame.inputFiles())
+            if names := _names_of_folders(place, files):
+                frame = read.schema(_with_texts(frame.schema, names)).load(place)
+            return SparkRows(frame, files)
 
     def _table(self, name: str) -> DataFrame:
         """Returns a table of Spark's catalogue. Raises InputError if there is none of this name."""
@@ -174,6 +179,34 @@ def _refuse_address(place: str) -> None:
         finding = f"Spark reads no address that begins with {address.scheme}:"
         fix = "Leave --engine spark out, or give Spark's own table as table:NAME."
         raise InputError(Problem("spark-address", address.place, finding, fix))
+
+
+def _refuse_delta(place: str) -> None:
+    """Raises InputError for the folder of a Delta table, which has rows of older versions."""
+    if (Path(place) / "_delta_log").is_dir():
+        fix = "Give it as table:NAME, or leave --engine spark out and write delta:PATH."
+        raise UploadError(Problem("lake-folder", place, "is a table of Delta Lake", fix))
+
+
+def _shown(place: str) -> str:
+    """Returns a path as it is, and an address without user, password and query string."""
+    return USER.sub("//", place).partition("?")[0] if "://" in place else place
+
+
+def _names_of_folders(place: str, files: Sequence[str]) -> set[str]:
+    """Returns the columns whose values are in the names of folders below a place, such as ``day=1``."""
+    below = str(Path(place).resolve()) if Path(place).exists() else place
+    paths = [unquote(file).rpartition(below)[2] for file in files]
+    return {step.partition("=")[0] for path in paths for step in path.split("/")[:-1] if "=" in step}
+
+
+def _with_texts(schema: StructType, names: Collection[str]) -> StructType:
+    """Returns a schema in which these columns are text: Spark takes 007 in the name of a folder for 7."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    return StructType(
+        [StructField(own.name, StringType()) if own.name in names else own for own in schema.fields]
+    )
 
 
 def _kind_of(place: str) -> str:

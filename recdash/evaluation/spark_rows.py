@@ -19,6 +19,7 @@ import pyarrow as pa
 from recdash.errors import InputError, Problem, UploadError
 from recdash.ingest.formats.raw_table import SAMPLE_ROWS
 from recdash.ingest.formats.relation import Relation
+from recdash.ingest.sources.address import USER
 from recdash.version import __version__
 
 if TYPE_CHECKING:
@@ -249,7 +250,17 @@ class told_by_spark:  # noqa: N801 a context manager
             fix = "Install the same version of recdash in the Python of the executors (PYSPARK_PYTHON)."
             problem = Problem("spark-executors", "engine", "the executors do not have recdash", fix)
         else:
-            lines = [line.strip() for line in text.splitlines() if line.strip()]
-            finding = f"Spark says: {lines[0] if lines else type(error).__name__}"
+            finding = f"Spark says: {USER.sub('//', _cause(text)) or type(error).__name__}"
             problem = Problem("spark-failed", f"'{self._name}'", finding[:500], "The log of Spark says more.")
         raise InputError(problem) from error
+
+
+_OF_JAVA = re.compile(r"(?:Caused by)?: (?:[\w$.]+: )?")
+"""What Java writes before the words of an error."""
+
+
+def _cause(text: str) -> str:
+    """Returns the first line of an error of Spark; of one of Java, the words of its last cause."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    of_java = [_OF_JAVA.sub("", line, count=1) for line in lines if _OF_JAVA.match(line)]
+    return (of_java[-1:] or lines[:1] or [""])[0]

@@ -57,6 +57,9 @@ def parts_in(folder: Path) -> list[Path]:
 
     Raises ``UploadError`` if its files are no parts.
     """
+    if (folder / "_delta_log").is_dir():  # it keeps files that are no longer part of its table
+        fix = f"Write delta:{folder} to read its newest version."
+        raise UploadError(Problem("lake-folder", str(folder), "is a table of Delta Lake", fix))
     names = in_order(path.name for path in folder.iterdir() if path.is_file())
     files = [folder / name for name in names if not name.startswith((".", "_"))]
     if not _have_one_table([str(path) for path in files]):

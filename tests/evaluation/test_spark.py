@@ -92,6 +92,58 @@ def test_every_metric_is_that_of_the_local_engine(
     assert_equal(rows(file, truth, engine=spark), rows(file, truth))
 
 
+def test_ids_in_the_names_of_folders_keep_their_zeros(spark: recdash.Spark, tmp_path: Path) -> None:
+    """The users 007 and 7 have a list each."""
+    for user, items in (("007", ["a", "b"]), ("7", ["c", "a"])):
+        folder = tmp_path / "lists" / f"user_id={user}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"item_id": items, "score": [0.9, 0.8]}), folder / "part-0.parquet")
+    truth = pd.DataFrame({"user_id": ["007", "7"], "item_id": ["b", "c"]})
+    lists = tmp_path / "lists"
+    (found,), (expected,) = (
+        recdash.evaluate({"als": lists}, truth, metrics=["mrr@2"], engine=engine).table()["value"]
+        for engine in (spark, None)
+    )
+    assert found == expected == 0.75
+
+
+def test_columns_that_some_files_lack_are_those_of_the_local_engine(
+    spark: recdash.Spark, tmp_path: Path
+) -> None:
+    """The first file has no scores, and Spark takes the columns of one file."""
+    folder = tmp_path / "lists"
+    for day, table in enumerate(
+        (
+            pa.table({"user_id": ["u"], "item_id": ["a"]}),
+            pa.table({"user_id": ["v", "v"], "item_id": ["a", "b"], "score": [0.1, 0.2]}),
+        )
+    ):
+        (folder / f"day={day}").mkdir(parents=True)
+        pq.write_table(table, folder / f"day={day}" / "part-0.parquet")
+    truth = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "a"]})
+    for engine in (spark, None):
+        (value,) = recdash.evaluate({"als": folder}, truth, metrics=["mrr@2"], engine=engine).table()["value"]
+        assert value == 0.75
+
+
+def test_an_error_of_java_is_told_without_secrets(truth: pd.DataFrame, spark: recdash.Spark) -> None:
+    with pytest.raises(InputError) as refused:
+        rows("s3://key:hunter2@films/als.parquet?token=hunter2", truth, engine=spark)
+    assert str(refused.value).startswith(
+        "'s3://films/als.parquet': Spark says: No FileSystem for scheme \"s3\""
+    )
+    assert "hunter2" not in str(refused.value)
+
+
+def test_the_folder_of_a_delta_table_is_refused(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark, tmp_path: Path
+) -> None:
+    pq.write_table(lists, tmp_path / "part-0.parquet")
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(InputError, match="is a table of Delta Lake"):
+        rows(tmp_path, truth, engine=spark)
+
+
 def test_a_data_frame_of_spark_is_read_where_it_is(
     lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
 ) -> None:

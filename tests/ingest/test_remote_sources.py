@@ -89,7 +89,7 @@ def test_a_container_of_azure_without_credentials_is_refused() -> None:
         [sys.executable, "-c", code],
         env=names | {"AZURE_STORAGE_ACCOUNT_NAME": "nosuch"}, check=False, capture_output=True, text=True,
     )  # fmt: skip
-    assert (done.returncode, "UploadError: films: az://films/: cannot be read" in done.stderr) == (1, True)
+    assert (done.returncode, "UploadError: als: az://films/: cannot be read" in done.stderr) == (1, True)
 
 
 @pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine")

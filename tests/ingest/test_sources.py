@@ -402,6 +402,16 @@ def test_a_delta_table_is_scored_like_a_file(tmp_path: Path) -> None:
     assert mrr(f"delta:{tmp_path}/lists") == pytest.approx(MRR, abs=1e-12)
 
 
+def test_the_folder_of_a_delta_table_is_no_table(tmp_path: Path) -> None:
+    """It has the rows of both versions, and the names of its files are those of parts."""
+    from deltalake import write_deltalake
+
+    for _ in range(2):
+        write_deltalake(str(tmp_path / "lists"), LISTS, mode="overwrite")
+    assert f"Write delta:{tmp_path}/lists to read its newest version" in refusal(tmp_path / "lists")
+    assert read_upload("truth", f"delta:{tmp_path}/lists").table.num_rows == LISTS.num_rows
+
+
 def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path) -> None:
     """In a process of its own, because PyIceberg reads its configuration when it is imported."""
     from pyiceberg.catalog import load_catalog
