@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from app_pages import forget, passed, press, shell, turn_to
 from running_api import Running
@@ -109,6 +111,36 @@ def test_a_source_is_fetched_under_its_name_by_editors_only(tmp_path: Path) -> N
     assert str(tmp_path) not in str(error.value)  # nor where the database lies
     with pytest.raises(Forbidden):
         workspace.seen_by(Person("vic", "viewer")).sources.names()
+    workspace.store.close()
+
+
+def test_what_is_wrong_with_a_column_of_a_source_names_the_column_and_no_place(
+    tmp_path: Path, named: Path
+) -> None:
+    for day, users in (("1", [7]), ("2", ["007"])):
+        (tmp_path / "lists" / f"day={day}").mkdir(parents=True)
+        pq.write_table(pa.table({"user_id": users}), tmp_path / "lists" / f"day={day}" / "a.parquet")
+    named.write_text(f'"{LOST}" = "{tmp_path}/lists"\n')
+    workspace = Workspace.open(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    with pytest.raises(UploadError) as error:
+        workspace.sources.fetch(LOST, tmp_path)
+    assert str(error.value).startswith(f"source '{LOST}': column 'user_id' has numbers in 'day=1/a.parquet'")
+    assert str(tmp_path) not in str(error.value)
+    workspace.store.close()
+
+
+def test_a_full_disk_does_not_tell_where_a_source_is(
+    tmp_path: Path, named: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    named.write_text(f'"{LOST}" = "http://inner.example/lists.csv"\n')
+    monkeypatch.setattr("recdash.service.catalog.sources.fetched", full)
+    workspace = Workspace.open(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    with pytest.raises(UploadError, match="No space left") as error:
+        workspace.sources.fetch(LOST, tmp_path)
+    assert "inner.example" not in str(error.value)
     workspace.store.close()
 
 

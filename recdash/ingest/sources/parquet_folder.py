@@ -70,7 +70,7 @@ def _is_hidden(step: str) -> bool:
 def _refuse_lakes(address: Address, steps: set[str]) -> None:
     """Raises ``UploadError`` for the folder of a table some of whose files are no longer part of it."""
     if "_delta_log" in steps:
-        fix = f"Write delta:{address.place} to read its newest version."
+        fix = "Write delta: before its path to read its newest version."
         raise UploadError(Problem("lake-folder", address.place, "is a table of Delta Lake", fix))
     if any(step.endswith(".metadata.json") for step in steps):
         fix = "Write iceberg:CATALOG.NAMESPACE.TABLE to read its newest snapshot."
@@ -101,9 +101,10 @@ def _common(address: Address, name: str, types: Types, steps: Mapping[str, Seque
         return next(iter(types))
     kinds = {kind: "/".join(steps[path]) for own, path in types.items() if (kind := kind_of(own))}
     if len(kinds) > 1:
-        finding = f"its values are numbers in '{kinds['numbers']}', and texts in '{kinds['texts']}'"
+        numbers, texts = kinds["numbers"], kinds["texts"]
+        finding = f"column '{name}' has numbers in '{numbers}', and texts in '{texts}'"
         fix = "Write this column as texts in all files."
-        raise UploadError(Problem("mixed-types", f"column '{name}'", finding, fix))
+        raise UploadError(Problem("mixed-types", address.place, finding, fix))
     plain = [own.value_type if pa.types.is_dictionary(own) else own for own in types]
     schemas = [pa.schema([pa.field(name, own)]) for own in plain]
     try:

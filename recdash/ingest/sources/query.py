@@ -81,11 +81,9 @@ def _refuse_unwritable(address: Address, schema: pa.Schema) -> None:
     """Raises ``UploadError`` for a column of a type that a Parquet file does not have, such as INTERVAL."""
     for field in schema:
         if pa.types.is_interval(field.type) or pa.types.is_union(field.type):
-            finding, fix = (
-                f"values of type {field.type} are not read",
-                "Write it as text in the query, or leave it out.",
-            )
-            raise UploadError(Problem("bad-type", f"column '{field.name}'", finding, fix))
+            finding = f"column '{field.name}' is of type {field.type}, which is not read"
+            fix = "Write it as text in the query, or leave it out."
+            raise UploadError(Problem("bad-type", address.place, finding, fix))
 
 
 def _readable(schema: pa.Schema) -> pa.Schema:

@@ -36,12 +36,10 @@ class NamedSources:
         """
         address = self._address(name)
         try:
-            path = fetched(address, folder)
-        except UploadError as error:
+            path = _fetched(address, folder)
+        except UploadError as error:  # whose places say where the table is
             problems = [replace(problem, place=f"source '{name}'") for problem in error.problems]
             raise UploadError(problems) from error
-        except OSError as error:
-            raise not_fetched(address, error) from error
         return path.rename(path.with_name(name + path.suffix))
 
     def _address(self, name: str) -> Address:
@@ -50,3 +48,10 @@ class NamedSources:
         if address is None:
             raise NotFound(f"There is no source '{name}'. An admin names sources in RECDASH_SOURCES.")
         return address
+
+
+def _fetched(address: Address, folder: Path) -> Path:
+    try:
+        return fetched(address, folder)
+    except OSError as error:
+        raise not_fetched(address, error) from error
