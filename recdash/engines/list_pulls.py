@@ -40,7 +40,8 @@ class CodedLists:
     def feed(self, k: int, totals: _Totals) -> None:
         """Shows all lists, cut at k."""
         for block in self.blocks:
-            totals.see(block.cut(k))
+            # of a new block, as a block that is kept would keep the places of its rows, twice its own bytes
+            totals.see(replace(block).cut(k))
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,34 @@ class ListSource:
 
 
 def code_lists(
-    run: Recommendations, reference: Reference, depth: int, order: Order, duplicates: Duplicates
+    run: Recommendations,
+    reference: Reference,
+    catalogue: CatalogueInputs,
+    depth: int,
+    order: Order,
+    duplicates: Duplicates,
 ) -> CodedLists:
-    """Returns the run's lists as codes. Raises InputError for lists that can no longer be read."""
+    """Returns the run's lists as the codes that ``pulls_of`` gives to the items of ``catalogue``.
+
+    Raises InputError for lists that can no longer be read.
+    """
     recorder = _Recorder()
     watch = Watch(exposure=True, list_metrics={_NAME: recorder.begin}, finds_hits=False)
-    read_lists(run, reference, depth, first_plan(run, order, "file", duplicates), watch)
+    known, _ = _with_items_of(catalogue, reference)
+    read_lists(run, known, depth, first_plan(run, order, "file", duplicates), watch)
     return CodedLists(tuple(recorder.blocks))
+
+
+def _with_items_of(catalogue: CatalogueInputs, reference: Reference) -> tuple[Reference, Ints]:
+    """Returns the reference with an index that knows every item of the run, and [N] the code of each in it.
+
+    Codes that lists get while they are read are others: they depend on the batches in which rows arrive.
+    """
+    items, n_shared = reference.items.copy(), len(reference.items)
+    ids = catalogue.exposure.items
+    # plain numbers are coded at once, which saves a sixth of a second for 13,000 further items
+    further = items.codes(IdTexts(ids).at(np.arange(n_shared, len(ids))))
+    return replace(reference, items=items), np.concatenate((np.arange(n_shared), further))
 
 
 def pulls_of(
@@ -81,14 +103,8 @@ def pulls_of(
     if source.duplicates == "keep":
         finding = "repeated items were kept, so lists do not add up item by item"
         raise InputError(Problem("repeated-items", f"run '{source.name}'", finding, ""))
-    # an index that knows every item of the run, and [N] the code of each in it
-    items, n_shared = reference.items.copy(), len(reference.items)
-    ids = source.catalogue.exposure.items
-    # plain numbers are coded at once, which saves a sixth of a second for 13,000 further items
-    further = items.codes(IdTexts(ids).at(np.arange(n_shared, len(ids))))
-    code = np.concatenate((np.arange(n_shared), further))
-    known = replace(reference, users=users, items=items)
     catalogue = source.catalogue
+    known, code = _with_items_of(catalogue, replace(reference, users=users))
     adders = {
         str(metric): adder for metric in metrics if (adder := _adder_of(metric, catalogue, known, code, k))
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import log, log2, sqrt
 from pathlib import Path
@@ -19,11 +20,13 @@ from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.inputs import Recommendations
 from recdash.domain.results import Curve
 from recdash.engines import list_pulls
-from recdash.engines.list_pulls import ListSource
+from recdash.engines.blocks import Block
+from recdash.engines.list_pulls import CodedLists, ListSource, _Totals
 from recdash.engines.lookup import TruthLookup
 from recdash.engines.matcher import Pass, read_lists
 from recdash.errors import InputError
 from recdash.evaluation.in_memory_source import EvaluationSource
+from recdash.ingest.formats import delimited
 from recdash.metrics import MetricInputs, define, score
 from recdash.metrics.catalogue import CatalogueInputs, gini_of, levels_of
 from recdash.metrics.list_pulls import _lost_with_a_place, list_worth
@@ -373,6 +376,19 @@ def test_lists_are_read_again_without_a_search_for_hits(
     assert searched == []
 
 
+def pulls_of_uploads(
+    space: Workspace, ids: Sequence[str], metrics: Sequence[str], k: int
+) -> Sequence[Mapping[str, Pulls]]:
+    """Returns the pulls with the stored lists read again."""
+    data, values = space.comparisons._data, space.comparisons._values
+    sources = (
+        [ListSource("", data.lists_of(run), catalogue, data.hits(run.id).order)]
+        for run in map(space.store.runs.get, ids)
+        if (catalogue := values.inputs(run.id).catalogue)
+    )
+    return list_pulls.pulls_of_runs(sources, data.reference_of(ids[0]), [*map(define, metrics)], k)
+
+
 @pytest.mark.parametrize("user", ["u0", "outside the test set"])
 def test_lists_are_read_once_for_all_cutoffs_if_all_users_are_in_the_test_set(
     user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -390,16 +406,7 @@ def test_lists_are_read_once_for_all_cutoffs_if_all_users_are_in_the_test_set(
     monkeypatch.setattr(list_pulls, "read_lists", counted)
     for k in (3, K, 6):
         pulls = space.comparisons.list_pulls(ids, METRICS, k)
-        anew = list_pulls.pulls_of_runs(  # from the uploads
-            (
-                [ListSource("", space.comparisons._data.lists_of(run), catalogue, "file")]
-                for run in map(space.store.runs.get, ids)
-                if (catalogue := space.comparisons._values.inputs(run.id).catalogue)
-            ),
-            space.comparisons._data.reference(films.id),
-            [*map(define, METRICS)],
-            k,
-        )
+        anew = pulls_of_uploads(space, ids, METRICS, k)
         for mine, theirs in zip(pulls, anew, strict=True):
             assert mine.keys() == theirs.keys() == set(METRICS)
             for metric in METRICS:
@@ -407,6 +414,36 @@ def test_lists_are_read_once_for_all_cutoffs_if_all_users_are_in_the_test_set(
                 np.testing.assert_array_equal(mine[metric].lists, theirs[metric].lists)
     n_anew = 3
     assert set(n_read.values()) == {n_anew + (1 if user == "u0" else 3)}
+
+
+def test_kept_lists_know_items_whatever_the_blocks_in_which_they_were_uploaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items that are numbers outside all tables get codes block by block; the stored lists are one block."""
+    space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
+    truth = {user: [f"{place % 9}"] for place, user in enumerate(TRUTH)}
+    films = space.experiments.create("Films", truth, depth=6)
+    rng = np.random.default_rng(3)
+    rows = [
+        (user, item + (100 if place < 12 else 0), rank)
+        for place, user in enumerate(TRUTH)
+        for rank, item in enumerate(rng.permutation(place + 5)[:4], start=1)
+    ]
+    path = tmp_path / "numbers.csv"
+    pd.DataFrame(rows, columns=["user_id", "item_id", "rank"]).to_csv(path, index=False)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 300)
+    run_id = space.runs.add(films.id, path, name="numbers")[0].run.id
+    (kept,) = space.comparisons.list_pulls([run_id], ["personalization"], K)
+    anew = pulls_of_uploads(space, [run_id], ["personalization"], K)[0]
+    assert np.ptp(anew["personalization"].pull) > 0
+    np.testing.assert_array_equal(kept["personalization"].pull, anew["personalization"].pull)
+
+
+def test_kept_lists_keep_nothing_that_a_cut_computes() -> None:
+    block = Block(np.arange(2), np.array([0, 1, 4]), np.arange(4))
+    known = set(vars(block))
+    CodedLists((block,)).feed(2, _Totals([]))
+    assert set(vars(block)) == known
 
 
 def test_a_metric_that_a_run_lacks_has_no_pulls(tmp_path: Path) -> None:

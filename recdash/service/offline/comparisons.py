@@ -33,7 +33,7 @@ from recdash.engines.list_pulls import CodedLists, ListSource, code_lists, pulls
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import define
-from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.online.agreement.join import judged_by, split_is_broken
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -290,10 +290,7 @@ class Comparisons:
     ) -> list[Mapping[str, Pulls]]:
 
         def list_source(run: Run) -> ListSource:
-            catalogue = self._values.inputs_for(run.id, define("coverage")).catalogue
-            if catalogue is None:
-                raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists were not kept", ""))
-            hits = self._data.hits(run.id)
+            catalogue, hits = self._shown_items(run), self._data.hits(run.id)
             known_users = not hits.ledger.without_truth
             is_small = int(hits.list_length.sum()) <= MOST_CODED
             lists = self._coded_lists(run.id) if known_users and is_small else self._data.lists_of(run)
@@ -307,8 +304,16 @@ class Comparisons:
 
     def _code_lists(self, run_id: str) -> CodedLists:
         run, hits = self._data.cached_run(run_id), self._data.hits(run_id)
-        reference = self._data.reference(run.experiment)
-        return code_lists(self._data.lists_of(run), reference, hits.depth, hits.order, hits.duplicates)
+        reference, catalogue = self._data.reference(run.experiment), self._shown_items(run)
+        lists = self._data.lists_of(run)
+        return code_lists(lists, reference, catalogue, hits.depth, hits.order, hits.duplicates)
+
+    def _shown_items(self, run: Run) -> CatalogueInputs:
+        """Returns the run's exposure to all users with a list. Raises InputError for a run without lists."""
+        catalogue = self._values.inputs_for(run.id, define("coverage")).catalogue
+        if catalogue is None:
+            raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists were not kept", ""))
+        return catalogue
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
         """Returns a run's lifts in goals and guardrails of the A/B tests in which control served the
