@@ -173,7 +173,7 @@ def test_problems_of_a_later_batch_are_all_said_with_their_place(tmp_path: Path)
 
 
 def test_a_column_that_changes_its_type_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(delimited, "USUAL_BLOCK_BYTES", 64)
     lines = ["user_id,item_id,timestamp", *["u,a,1700000000"] * 8, *["u,b,2024-12-31"] * 8]
     file = tmp_path / "truth.csv"
     file.write_text("\n".join(lines) + "\n")

@@ -227,7 +227,7 @@ def test_the_tag_of_a_trec_run_is_its_name() -> None:
 
 @pytest.mark.parametrize("header", ["user_id,item_id", '"user_id","item_id"', 'user_id,"item_id"'])
 def test_line_breaks_in_values_are_read_in_every_block(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recdash.ingest.formats.delimited.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("recdash.ingest.formats.delimited.USUAL_BLOCK_BYTES", 1000)
     rows = "".join(f'7,"a\n{number}"\n' for number in range(500))
     run = only(f"{header}\n8,1\n{rows}".encode())
     assert lists_of(run)[1:] == [("7", f"a\n{number}") for number in range(500)]
@@ -235,10 +235,24 @@ def test_line_breaks_in_values_are_read_in_every_block(header: str, monkeypatch:
 
 @pytest.mark.parametrize("last", ["09", "9"])
 def test_a_zero_in_front_far_below_keeps_every_id(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recdash.ingest.formats.delimited.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("recdash.ingest.formats.delimited.USUAL_BLOCK_BYTES", 1000)
     items = [str(number % 10) for number in range(2_000)]
     rows = "".join(f"7,{item}\n" for item in [*items, last])
     assert [item for _, item in lists_of(only(f"user_id,item_id\n{rows}".encode()))] == [*items, last]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_rows_longer_than_a_block_are_read_with_larger_blocks(
+    quote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recdash.ingest.formats.delimited.USUAL_BLOCK_BYTES", 1000)
+    items = [f"{number}" for number in range(1_000)]
+    items[500], items[800] = "x" * 1_800, "y" * 3_000
+    rows = [f"7,{quote}{item}{quote}\n" for item in items]
+    assert [item for _, item in lists_of(only(f"user_id,item_id\n{''.join(rows)}".encode()))] == items
+    rows.insert(600, "7\n")
+    with pytest.raises(UploadError, match="line 602"):
+        lists_of(only(f"user_id,item_id\n{''.join(rows)}".encode()))
 
 
 # ── refused ──────────────────────────────────────────────────────────────────────────────────

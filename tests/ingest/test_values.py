@@ -177,7 +177,7 @@ def test_a_comma_for_thousands_is_refused_rather_than_read_as_decimal(case: str)
 
 
 def test_a_comma_for_thousands_is_found_out_by_a_value_far_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recdash.ingest.formats.delimited.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("recdash.ingest.formats.delimited.USUAL_BLOCK_BYTES", 1000)
     lines = "".join(f"7\t{item}\t1,200\n" for item in range(1000))
     with pytest.raises(UploadError) as refusal:
         run_of(f"user\titem\tscore\n{lines}7\tx\t900\n".encode())
