@@ -54,6 +54,7 @@ def parquet(table: pa.Table, **options: Any) -> bytes:
 
 CSV = b"user_id,item_id\n7,012\n7,34\n8,34\n"
 FLAT = pa.table({"user_id": USERS, "item_id": ITEMS})
+TWICE = pa.table([pa.array(["7"]), pa.array(["12"]), pa.array(["34"])], names=["user_id", "x", "x"])
 NESTED = pa.table({"user": ["7", "8"], "items": [["012", "34"], ["34"]]})
 STRUCTS = pa.table(
     {
@@ -268,6 +269,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "no table in a zip": (zipped({"README.md": CSV, "b.pdf": CSV}), "no table, 2 other files: 'README.md'"),
     "half a zip": (zipped({"a.csv": CSV})[:50], "zip archive cannot be unpacked"),
     "half a gzip": (gzip.compress(CSV)[:-10], "gzip data is truncated"),
+    "Parquet with a name twice": (parquet(TWICE), "the column 'x' occurs twice"),
     "half a Parquet": (parquet(FLAT)[:-9], "Parquet file cannot be read"),
     "NUL": (CSV + b"8,\0\n", "line 5: a NUL byte"),
     "NUL far below": (CSV + b"8,1\n" * 300_000 + b"8,\0\n", "line 300005: a NUL byte"),

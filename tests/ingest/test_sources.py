@@ -74,6 +74,15 @@ def test_each_scheme_is_fetched() -> None:
     assert set(FETCH) == {*SCHEMES, FOLDER}
 
 
+@pytest.mark.parametrize(
+    ("text", "scheme"),
+    [("HTTPS://host/x.csv", "https"), ("s3a://bucket/x", "s3"), ("S3://bucket/x", "s3"), ("c:/x.csv", None)],
+)
+def test_a_scheme_is_known_in_capitals_and_by_the_name_of_spark(text: str, scheme: str | None) -> None:
+    address = address_in(text)
+    assert (address and address.scheme) == scheme
+
+
 # ── databases ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 
 from recdash.domain.kinds import TableKind
+from recdash.errors import Problem, UploadError
+from recdash.formatting.wording import listed
 from recdash.ingest.byte_source import Content, for_arrow
 from recdash.ingest.formats.parquet_footer import chunks_of
 from recdash.ingest.formats.raw_table import (
@@ -52,6 +54,7 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         footer = pq.ParquetFile(source)
         schema, metadata = footer.schema_arrow, footer.metadata
         keep_within(limits, "columns", len(schema.names), "header")
+        _refuse_same_names(schema.names)
     with translating_errors(*DAMAGED_PARQUET):
         chunks = chunks_of(content)
     paths = column_paths(schema)
@@ -82,3 +85,11 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         unpacked_bytes=sum(metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups)),
         whole_ids=chunks.whole_ids & frozenset(schema.names),
     )
+
+
+def _refuse_same_names(names: list[str]) -> None:
+    """Raises ``UploadError`` if two columns have the same name, by which pyarrow reads them."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        finding = f"the column '{twice}' occurs twice; found: {listed(names)}"
+        raise UploadError(Problem("duplicate-column", "header", finding, "Remove or rename one."))

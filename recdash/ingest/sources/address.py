@@ -13,9 +13,11 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.library_errors import reason
 
 SCHEMES = ("sql", "https", "http", "s3", "gs", "az", "hf", "delta", "iceberg")
+SAME_SCHEME = {"s3a": "s3"}
+"""Other programs' names of a scheme: Hadoop and Spark write ``s3a://``."""
 FOLDER = "folder"
 """Scheme of a folder on this disk whose subfolders have names such as ``day=2026-11-01``."""
-ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+]*):(?P<rest>.*)", re.DOTALL)
+ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+]*):(?P<rest>.*)", re.DOTALL)
 VARIABLE = re.compile(r"\$\{(\w{1,100})\}")
 CREDENTIALS = re.compile(r"//[^/?#\s@]{1,1000}@")
 """User and password as they are written, with the names of variables."""
@@ -119,8 +121,10 @@ def address_in(source: object) -> Address | None:
     if not isinstance(source, str | Path):
         return None
     matched = ADDRESS.fullmatch(source) if isinstance(source, str) else None
-    if matched is not None and matched["scheme"] in SCHEMES:
-        return Address(matched["scheme"], matched["rest"])
+    if matched is not None:
+        scheme = SAME_SCHEME.get(matched["scheme"].lower(), matched["scheme"].lower())
+        if scheme in SCHEMES:
+            return Address(scheme, matched["rest"])
     with suppress(OSError, ValueError):  # a name that no file can have
         if Path(source).is_dir() and any(
             "=" in child.name and child.is_dir() for child in Path(source).iterdir()
