@@ -3,7 +3,8 @@
 Stores so many candidates of the workload (its lists to rank 20, with a growing share of random items), opens
 pages as a browser would, and prints the CPU milliseconds that a script run takes after each change of the
 view: the first time, and when the same view is asked for again. The run includes what the test harness adds,
-about 50 ms.
+about 50 ms. ``--first`` takes the first views of the pages instead, in a process that has shown an experiment
+of two candidates.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks.harness import ROOT, SHELL
 from benchmarks.workloads import ITEMS, make, workload
 
 DEPTH, SEED = 20, 7
+FEW_USERS = "100"
 PAGES = ("overview", "leaderboard", "metric_vs_k")
 Step = tuple[str, Callable[[Any], Any]]
 
@@ -31,25 +33,23 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.what_if", description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--size", default="M")
+    parser.add_argument("--first", action="store_true", help="take first views, not changes")
     parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
     return parser.parse_args()
 
 
-def fill(store: Path, cache: Path, size: str, runs: int) -> None:
-    """Once: the candidates stay in the cache."""
+def fill(space: Any, cache: Path, name: str, size: str, runs: int) -> str:
+    """Stores the experiment once, and returns its id: the candidates stay in the cache."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    import recdash
-
     make(cache / "workloads", size, ("integers",))
     files = workload(cache / "workloads", size)
-    space = recdash.open(f"sqlite:///{store / 'recdash.db'}", str(store / "artifacts"))
     known = [one.name for one in space.experiments.all()]
     experiment = (
-        space.experiments.named("what if")
-        if "what if" in known
-        else space.experiments.create("what if", files.truth, depth=DEPTH)
+        space.experiments.named(name)
+        if name in known
+        else space.experiments.create(name, files.truth, depth=DEPTH)
     )
     there = {run.name for run in space.runs.all(experiment.id)}
     rows = pq.read_table(files.lists, columns=["user_id", "item_id"])
@@ -64,6 +64,7 @@ def fill(store: Path, cache: Path, size: str, runs: int) -> None:
         if f"Candidate {place:02d}" not in there:
             table = pa.table({"user_id": user, "item_id": own, "rank": rank})
             space.runs.add(experiment.id, table, name=f"Candidate {place:02d}")
+    return str(experiment.id)
 
 
 def steps() -> Iterator[Step]:
@@ -80,11 +81,9 @@ def _another_baseline(app: Any) -> Any:
     return box.set_value(next(one for one in app.multiselect(key="frame-candidates").value))
 
 
-def measure(page: str) -> Iterator[tuple[str, float]]:
+def measure(page: str, experiment: str) -> Iterator[tuple[str, float]]:
     """CPU milliseconds of a script run after each change, in one session."""
-    from streamlit.testing.v1 import AppTest
-
-    app = AppTest.from_file(str(SHELL), default_timeout=600)
+    app = opened(experiment)
     app.run()
     if page != "overview":
         app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
@@ -96,13 +95,41 @@ def measure(page: str) -> Iterator[tuple[str, float]]:
             raise SystemExit(f"{page}, {label}: {app.exception}")
 
 
+def first_views(experiment: str) -> Iterator[tuple[str, float]]:
+    """CPU milliseconds of the first view of each page, one after the other, in one session."""
+    app = opened(experiment)
+    for page in PAGES:
+        start = time.process_time()
+        (app if page == "overview" else app.switch_page(str(ROOT / "pages" / f"{page}.py"))).run()
+        yield page, 1000 * (time.process_time() - start)
+        if app.exception:
+            raise SystemExit(f"{page}: {app.exception}")
+
+
+def opened(experiment: str) -> Any:
+    from streamlit.testing.v1 import AppTest
+
+    app = AppTest.from_file(str(SHELL), default_timeout=600)
+    app.query_params["e"] = experiment
+    return app
+
+
 def main(asked: argparse.Namespace) -> None:
     store = asked.cache / f"what-if-{asked.size}-{asked.runs}"
     store.mkdir(parents=True, exist_ok=True)
     os.environ["RECDASH_DATABASE_URL"] = f"sqlite:///{store.resolve() / 'recdash.db'}"
     os.environ["RECDASH_ARTIFACTS"] = str(store.resolve() / "artifacts")
-    fill(store, asked.cache, asked.size, asked.runs)
-    found = {page: dict(measure(page)) for page in PAGES}
+    import recdash
+
+    space = recdash.open()
+    experiment = fill(space, asked.cache, "what if", asked.size, asked.runs)
+    if asked.first:
+        list(first_views(fill(space, asked.cache, "two candidates", FEW_USERS, 2)))
+        print("| first view of | CPU ms |\n|---|---:|")
+        for page, milliseconds in first_views(experiment):
+            print(f"| {page} | {milliseconds:.0f} |")
+        return
+    found = {page: dict(measure(page, experiment)) for page in PAGES}
     print("| CPU ms after a change of | " + " | ".join(found) + " |")
     print("|---|" + "---:|" * len(found))
     for label, _ in steps():
