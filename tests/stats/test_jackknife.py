@@ -26,7 +26,6 @@ from recdash.engines.lookup import TruthLookup
 from recdash.engines.matcher import Pass, read_lists
 from recdash.errors import InputError
 from recdash.evaluation.in_memory_source import EvaluationSource
-from recdash.ingest.formats import delimited
 from recdash.metrics import MetricInputs, define, score
 from recdash.metrics.catalogue import CatalogueInputs, gini_of, levels_of
 from recdash.metrics.list_pulls import _lost_with_a_place, list_worth
@@ -416,10 +415,8 @@ def test_lists_are_read_once_for_all_cutoffs_if_all_users_are_in_the_test_set(
     assert set(n_read.values()) == {n_anew + (1 if user == "u0" else 3)}
 
 
-def test_kept_lists_know_items_whatever_the_blocks_in_which_they_were_uploaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Items that are numbers outside all tables get codes block by block; the stored lists are one block."""
+def test_kept_lists_know_items_whatever_the_order_in_which_they_were_met(tmp_path: Path) -> None:
+    """Text has further items in order of appearance; numbers, as they are stored, in ascending order."""
     space = Workspace(open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts"))
     truth = {user: [f"{place % 9}"] for place, user in enumerate(TRUTH)}
     films = space.experiments.create("Films", truth, depth=6)
@@ -431,8 +428,11 @@ def test_kept_lists_know_items_whatever_the_blocks_in_which_they_were_uploaded(
     ]
     path = tmp_path / "numbers.csv"
     pd.DataFrame(rows, columns=["user_id", "item_id", "rank"]).to_csv(path, index=False)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 300)
     run_id = space.runs.add(films.id, path, name="numbers")[0].run.id
+    catalogue = space.comparisons._values.inputs(run_id).catalogue
+    assert catalogue is not None
+    items = list(map(int, catalogue.exposure.items))
+    assert items != sorted(items)
     (kept,) = space.comparisons.list_pulls([run_id], ["personalization"], K)
     anew = pulls_of_uploads(space, [run_id], ["personalization"], K)[0]
     assert np.ptp(anew["personalization"].pull) > 0
