@@ -287,7 +287,7 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> 
     6. Keep the baseline.
 
     Of two candidates of one step, of which one was the control of the other's A/B test, the one that won that
-    test is the better.
+    test is the better. Steps 3 and 4 count as one here.
     """
     is_tested = any(case.was_tested for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
@@ -302,13 +302,16 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> 
     sound = by_case.get("sound", [])
     if sound and not is_tested:
         return _ship(_unbeaten(_without_losers(sound)), cases, named=named)
-    waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
-    if waiting and (best := _unbeaten(_without_losers(waiting))).case != "sound":
-        return _test([best] if best.is_running else _without_losers(by_case[best.case]), cases)
+    to_test = _without_losers(
+        [case for case in cases if case.case in TO_TEST and not (case.has_ended or _is_settled(case))]
+    )
+    waiting = [case for case in to_test if case.case in ("sound", "invalid test") or case.is_running]
+    if waiting and (best := _unbeaten(waiting)).case != "sound":
+        alike = [case for case in to_test if case.case == best.case]
+        return _test([best] if best.is_running else alike, cases)
     for kind in TO_TEST:
-        to_test = [case for case in by_case.get(kind, ()) if not (case.has_ended or _is_settled(case))]
-        if to_test:
-            return _test(_without_losers(to_test), cases)
+        if of_kind := [case for case in to_test if case.case == kind]:
+            return _test(of_kind, cases)
     unsure = [case for case in by_case.get("unsure", ()) if _may_win(case, cases)]
     if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)

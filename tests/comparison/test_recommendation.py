@@ -657,6 +657,19 @@ def test_the_control_that_won_is_tested_if_it_has_a_risk() -> None:
     ]
 
 
+@pytest.mark.parametrize("lift", [OPEN, None])
+def test_the_loser_is_not_tested_further_instead_of_the_control_that_has_a_risk(
+    lift: OnlineLift | None,
+) -> None:
+    tests = {"lifts": {"ALS": [lift]}} if lift else {"broken": {"ALS": ["Search"]}}
+    table = two(BEST, CLEAR, catalogue=without_coverage("Tower"), **tests, **LOST_TO_TOWER)
+    result = recommendation(table)
+    assert result.headline == "Run an A/B test of Tower against Popular"
+    assert told(result)[1] == f"ALS scores higher offline, but {CUT_AGAINST_TOWER}"
+    without = recommendation(two(BEST, LOSS, **tests, **LOST_TO_TOWER))
+    assert (without.action, without.run) == ("test", "ALS")
+
+
 def test_the_baseline_is_kept_if_neither_loser_nor_control_may_be_shipped() -> None:
     result = recommendation(two(CLEAR, LOSS, **LOST_TO_TOWER))
     assert result.headline == "Keep Popular"
