@@ -16,7 +16,7 @@ from recdash.evaluation.known_ids import unmet_by_truth, unmet_tables
 from recdash.metrics import MetricInputs, sample_of
 from recdash.metrics.catalogue import CatalogueInputs, Labels, no_labels
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import ItemExpectedness, item_expectedness
+from recdash.metrics.sample import CountedTruth, ItemExpectedness, RelevantHits, item_expectedness
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
@@ -36,9 +36,22 @@ def metric_inputs_of(
     Metrics share intermediate results through these inputs.
     """
     catalogue = catalogue_inputs_of(hits, reference, is_part=part is not None)
+    return MetricInputs(relevant_hits_of(hits, reference, users, part), catalogue, predictions)
+
+
+def relevant_hits_of(
+    hits: Hits,
+    reference: Reference,
+    users: Users,
+    part: Slice | None = None,
+    *,
+    shared: CountedTruth | None = None,
+) -> RelevantHits:
+    """Returns the hits of the users who count, of all users or of a slice (``part``); runs share ``shared``
+    (see ``sample_of``).
+    """
     only, rows = (None, None) if part is None else (part.users, part.rows)
-    sample = sample_of(hits, users, only, rows, expectedness_of(reference))
-    return MetricInputs(sample, catalogue, predictions)
+    return sample_of(hits, users, only, rows, expectedness_of(reference), shared)
 
 
 def slice_users(slices: Sequence[Slice]) -> list[Mask]:

@@ -681,9 +681,7 @@ def read_relevance(array: pa.Array, check: ColumnCheck) -> pa.Array:
     values = read_floats(array, check, "a relevance", fix)
     refuse_gaps(values, array, check, "a relevance")
     negative = values.to_numpy(zero_copy_only=False) < 0
-    if (
-        negative.any()
-    ):  # otherwise there is no Arrow array to make, for which pyarrow imports numpy.ma: 0.02 s
+    if negative.any():  # pyarrow imports numpy.ma to make an array of it: 0.02 s
         rows = pa.array(negative)
         fix, example = "They count as not relevant.", check.first(rows, array)
         check.note("negative-relevance", "negative relevance in {rows}", fix, _count(rows), example)

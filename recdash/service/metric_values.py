@@ -10,9 +10,9 @@ from recdash.domain.results import WHOLE, Scope, Unavailable, UserValues
 from recdash.engines import list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means
-from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, relevant_hits_of
 from recdash.evaluation.replicate_means import rated_values
-from recdash.metrics import METRICS, Definition, MetricInputs, define, sample_of
+from recdash.metrics import METRICS, Definition, MetricInputs, define
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import CountedTruth, RelevantHits, counted_truth
@@ -179,8 +179,7 @@ class MetricValues:
         # if the same users count for every run, their rows and ideal lists are computed once
         shared = self._counted_truth(run.experiment, scope) if rule == "truth" else None
         part = self._data.slice(run.experiment, scope) if scope.slice else None
-        only, rows = (None, None) if part is None else (part.users, part.rows)
-        return sample_of(hits, rule, only, rows, expectedness_of(reference), shared)
+        return relevant_hits_of(hits, reference, rule, part, shared=shared)
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Returns the population rule: ``users`` if given, else the one stored with the run, else the
