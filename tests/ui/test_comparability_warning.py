@@ -10,7 +10,13 @@ from app_pages import USERS, MadeOnce, Open, at_once, link, lists, markup, passe
 
 from recdash.errors import Problem
 from recdash.service import Workspace
-from recdash.ui.components.comparability_banner import LISTS_MISSING, reads_lists, switch_of, warning_html
+from recdash.ui.components.comparability_banner import (
+    EXCLUDING,
+    LISTS_MISSING,
+    reads_lists,
+    switch_of,
+    warning_html,
+)
 
 open_page = at_once
 PROBLEM = Problem(
@@ -39,6 +45,11 @@ def test_the_line_opens_to_what_to_do_and_says_when_users_are_excluded() -> None
     assert "<summary>6 % of users get no recommendations from ALS.</summary><p>Compare both.</p>" in text
     excluded = warning_html(PROBLEM, "ndcg(users=both)")
     assert "Users without recommendations are excluded from nDCG." in excluded
+
+
+def test_a_metric_without_the_switch_names_the_one_that_has_it() -> None:
+    assert "<p>Compare both. nDCG can exclude them: choose it here.</p>" in warning_html(PROBLEM, "recall")
+    assert switch_of(EXCLUDING) is not None
 
 
 def half(workspace: Workspace) -> dict[str, str]:

@@ -383,7 +383,7 @@ class Planner:
     def _refuse_tables(self, kinds: Sequence[TableKind]) -> None:
         if kinds:
             names = listed([TITLES[kind] for kind in kinds])
-            finding = f"the experiment already has its test set and tables, but the files include {names}"
+            finding = f"the files include {names}, which cannot be added to an experiment with a test set"
             fix = "Leave these files out, or start a new experiment."
             self._problems.append(Problem("has-test-set", "files", finding, fix))
 

@@ -22,6 +22,8 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import fallback_offer
 
 WITH_LISTS, ANY_LIST = "both", "run"
+EXCLUDING = "ndcg"
+"""The metric of lists that may exclude users without recommendations."""
 DISMISSED = "recdash.dismissed"
 
 
@@ -73,6 +75,8 @@ def warning_html(problem: Problem, metric: str) -> Html:
         finding = f"users without recommendations are excluded from {metric_title(base(metric))}"
         compared = ": compare the paired differences, which use those they share"
         fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."
+    elif problem.code == LISTS_MISSING and switch_of(metric) is None:
+        fix = f"{fix} {metric_title(EXCLUDING)} can exclude them: choose it here."
     return html(
         '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'
         "<details><summary>{sentence}.</summary><p>{fix}</p></details></div>",
