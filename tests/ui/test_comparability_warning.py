@@ -48,7 +48,7 @@ def test_the_line_opens_to_what_to_do_and_says_when_users_are_excluded() -> None
 
 
 def test_a_metric_without_the_switch_names_the_one_that_has_it() -> None:
-    assert "<p>Compare both. nDCG can exclude them: choose it here.</p>" in warning_html(PROBLEM, "recall")
+    assert "<p>Compare both. To exclude them, choose nDCG above.</p>" in warning_html(PROBLEM, "recall")
     assert switch_of(EXCLUDING) is not None
 
 

@@ -76,7 +76,7 @@ def warning_html(problem: Problem, metric: str) -> Html:
         compared = ": compare the paired differences, which use those they share"
         fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."
     elif problem.code == LISTS_MISSING and switch_of(metric) is None:
-        fix = f"{fix} {metric_title(EXCLUDING)} can exclude them: choose it here."
+        fix = f"{fix} To exclude them, choose {metric_title(EXCLUDING)} above."
     return html(
         '<div class="rd-warning" role="note" aria-label="Comparability"><b class="rd-worse">!</b>'
         "<details><summary>{sentence}.</summary><p>{fix}</p></details></div>",
