@@ -39,7 +39,7 @@ from recdash.ingest.isolation.isolated_reader import FORK_SERVER, File, ForkServ
 from recdash.service import Workspace
 
 POPEN = subprocess.Popen
-APART = Limits(read_memory_bytes=2**30, read_seconds=60)
+APART = Limits(read_memory_bytes=2**30, read_seconds=600)
 TRUTH = "user,item,rating\n" + "".join(f"u{n % 20},i{n % 37},{n % 5}\n" for n in range(200))
 RUN = "user,item,score\n" + "".join(f"u{n // 10},i{n % 41},{1 - n / 300}\n" for n in range(200))
 FOLDS = "fold,user,item,score\n" + "".join(
