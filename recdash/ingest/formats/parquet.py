@@ -23,6 +23,7 @@ from recdash.ingest.formats.raw_table import (
 )
 from recdash.ingest.library_errors import translating_errors
 from recdash.ingest.limits import Limits, keep_within
+from recdash.ingest.schemas import repeated_name
 from recdash.ingest.values import is_text
 
 LOG_ROWS = 1 << 17
@@ -89,7 +90,6 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
 
 def _refuse_same_names(names: list[str]) -> None:
     """Raises ``UploadError`` if two columns have the same name, by which pyarrow reads them."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := repeated_name(names)) is not None:
         finding = f"the column '{twice}' occurs twice; found: {listed(names)}"
         raise UploadError(Problem("duplicate-column", "header", finding, "Remove or rename one."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.parts import in_order, kind_of
+from recdash.ingest.schemas import common_type, repeated_name
 from recdash.ingest.sources.address import Address, not_fetched
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _types(data_set: Any, of_folders: Mapping[str, Any]) -> dict[str, dict[pa.Da
         list(pool.map(lambda fragment: fragment.ensure_complete_metadata(), fragments))
     types: dict[str, dict[pa.DataType, str]] = {}
     for fragment in [own for own in fragments if own.metadata.num_rows] or fragments[:1]:
-        if twice := [name for name, n in Counter(fragment.physical_schema.names).items() if n > 1]:
-            raise ValueError(f"several columns called '{twice[0]}'")
+        if (twice := repeated_name(fragment.physical_schema.names)) is not None:
+            raise ValueError(f"several columns called '{twice}'")
         for field in fragment.physical_schema:
             if field.name not in of_folders:
                 types.setdefault(field.name, {}).setdefault(field.type, fragment.path)
@@ -105,9 +105,4 @@ def _common(address: Address, name: str, types: Types, steps: Mapping[str, Seque
         finding = f"column '{name}' has numbers in '{numbers}', and texts in '{texts}'"
         fix = "Write this column as texts in all files."
         raise UploadError(Problem("mixed-types", address.place, finding, fix))
-    plain = [own.value_type if pa.types.is_dictionary(own) else own for own in types]
-    schemas = [pa.schema([pa.field(name, own)]) for own in plain]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return pa.string()
+    return common_type(own.value_type if pa.types.is_dictionary(own) else own for own in types)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.library_errors import reason
+from recdash.ingest.schemas import common_type, repeated_name
 from recdash.ingest.sources.address import Address, parts_of_query
 from recdash.ingest.sources.written import Written
 
@@ -144,8 +145,7 @@ def _words(error: Exception) -> str:
 
 def _refuse_same_names(address: Address, names: Sequence[str]) -> None:
     """Raises ``UploadError`` if a query gives two columns of the same name."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := repeated_name(names)) is not None:
         fix = "Give each its own name with AS."
         finding = f"the query gives several columns called '{twice}'"
         raise UploadError(Problem("column-twice", address.place, finding, fix))
@@ -160,7 +160,7 @@ def _put_aside(names: Sequence[str], parts: Iterator[Sequence[Any]], aside: IO[b
         schemas.append(batch.schema)
         with pa.ipc.new_stream(aside, batch.schema) as stream:
             stream.write_batch(batch)
-    return pa.schema([_common(name, [schema.field(name).type for schema in schemas]) for name in names])
+    return pa.schema([(name, _common([schema.field(name).type for schema in schemas])) for name in names])
 
 
 def _column(values: Sequence[Any]) -> pa.Array:
@@ -172,18 +172,13 @@ def _column(values: Sequence[Any]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in plain], pa.string())
 
 
-def _common(name: str, types: Sequence[pa.DataType]) -> pa.Field:
-    """Returns the field of a column whose batches have these types: text if they have nothing in common.
-
-    And text for integers beside floats, which have too few digits for long ids.
+def _common(types: Sequence[pa.DataType]) -> pa.DataType:
+    """Returns the type of a column whose batches have these types. It is text for integers beside floats,
+    which have too few digits for long ids.
     """
-    fields = [pa.schema([pa.field(name, own)]) for own in types]
-    try:
-        common = pa.unify_schemas(fields, promote_options="permissive").field(0)
-    except pa.ArrowException:
-        common = pa.field(name, pa.string())
-    is_rounded = pa.types.is_floating(common.type) and any(map(pa.types.is_integer, types))
-    return common.with_type(pa.string()) if is_rounded or pa.types.is_null(common.type) else common
+    common = common_type(types)
+    is_rounded = pa.types.is_floating(common) and any(map(pa.types.is_integer, types))
+    return pa.string() if is_rounded or pa.types.is_null(common) else common
 
 
 def _read_back(aside: IO[bytes]) -> Iterator[pa.RecordBatch]:
