@@ -287,7 +287,7 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> 
     6. Keep the baseline.
 
     Of two candidates of one step, of which one was the control of the other's A/B test, the one that won that
-    test is the better. Steps 3 and 4 count as one here.
+    test is the better. Nor do steps 3 and 4 test one that lost to a candidate of the other of these steps.
     """
     is_tested = any(case.was_tested for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
@@ -302,16 +302,17 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> 
     sound = by_case.get("sound", [])
     if sound and not is_tested:
         return _ship(_unbeaten(_without_losers(sound)), cases, named=named)
-    to_test = _without_losers(
-        [case for case in cases if case.case in TO_TEST and not (case.has_ended or _is_settled(case))]
-    )
+    may_be_tested = [
+        case for case in cases if case.case in TO_TEST and not (case.has_ended or _is_settled(case))
+    ]
+    to_test = [case for case in may_be_tested if not _lost_clearly(case, may_be_tested)] or may_be_tested
     waiting = [case for case in to_test if case.case in ("sound", "invalid test") or case.is_running]
-    if waiting and (best := _unbeaten(waiting)).case != "sound":
+    if waiting and (best := _unbeaten(_without_losers(waiting))).case != "sound":
         alike = [case for case in to_test if case.case == best.case]
-        return _test([best] if best.is_running else alike, cases)
+        return _test([best] if best.is_running else _without_losers(alike), cases)
     for kind in TO_TEST:
         if of_kind := [case for case in to_test if case.case == kind]:
-            return _test(of_kind, cases)
+            return _test(_without_losers(of_kind), cases)
     unsure = [case for case in by_case.get("unsure", ()) if _may_win(case, cases)]
     if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
@@ -327,6 +328,16 @@ def _without_losers(cases: Sequence[CandidateCase]) -> Sequence[CandidateCase]:
     return [
         case for case in cases if case.pair.candidate not in beaten and not case.lost_to & others
     ] or cases
+
+
+def _lost_clearly(case: CandidateCase, others: Sequence[CandidateCase]) -> bool:
+    """Returns whether a candidate lost an A/B test to one of the others that lost none to it."""
+    return any(_lost(case, other) and not _lost(other, case) for other in others)
+
+
+def _lost(case: CandidateCase, other: CandidateCase) -> bool:
+    """Returns whether a candidate lost an A/B test to the other, as a variant or as the control."""
+    return other.pair.candidate in case.lost_to or case.pair.candidate in other.won_against
 
 
 def _is_settled(case: CandidateCase) -> bool:

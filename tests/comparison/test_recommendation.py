@@ -670,6 +670,20 @@ def test_the_loser_is_not_tested_further_instead_of_the_control_that_has_a_risk(
     assert (without.action, without.run) == ("test", "ALS")
 
 
+def test_two_that_lost_to_each_other_give_way_to_no_weaker_candidate() -> None:
+    lost = {
+        "ALS": [replace(CUT, **AGAINST_TOWER)],
+        "Tower": [replace(CUT, control="ALS", control_run="ALS")],
+    }
+    table = Table(
+        {"Popular": BASE, "ALS": BEST, "Tower": BEST, "EASE": CLEAR},
+        catalogue=without_coverage("EASE"),
+        broken={"ALS": ["Search"], "Tower": ["Search"]},
+        elsewhere=lost,
+    )
+    assert recommendation(table).headline.startswith("Run the A/B test of ALS and Tower again")
+
+
 def test_the_baseline_is_kept_if_neither_loser_nor_control_may_be_shipped() -> None:
     result = recommendation(two(CLEAR, LOSS, **LOST_TO_TOWER))
     assert result.headline == "Keep Popular"
