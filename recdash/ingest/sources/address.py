@@ -75,7 +75,7 @@ class Address:
             return f"query '{self.name}'"
         if self.scheme == FOLDER:
             return self.text
-        return f"{self.scheme}:{USER.sub('//', self.text).partition('?')[0]}"
+        return f"{self.scheme}:{_without_credentials(self.text).partition('?')[0]}"
 
     def without_secrets(self, words: str) -> str:
         """Returns words of a library about this address, as messages show them: without user, password and
@@ -99,6 +99,14 @@ class Address:
             return self.text.rpartition(".")[2]
         path = self.text.partition("?")[0].partition("#")[0].rstrip("/")
         return PurePosixPath(path).name or self.scheme
+
+
+def _without_credentials(text: str) -> str:
+    """Returns an address without user and password. What precedes a further ``@`` may be a password that is
+    not encoded, and is left out, too.
+    """
+    shown = USER.sub("//", text)
+    return f"//…{shown.rpartition('@')[2]}" if "@" in shown else shown
 
 
 def _encoded(value: str) -> str:

@@ -36,9 +36,10 @@ def fetch_web(address: Address, written: Written) -> None:
         url = parts._replace(
             netloc=host, path=quote(parts.path, safe=OF_A_PATH), query=quote(parts.query, safe=OF_A_PATH)
         ).geturl()
+        _ = parts.port  # raises an error if it is no number
         basic = b64encode(unquote(user).encode()).decode()
-    except ValueError as error:  # no address, or a character that no encoding has
-        raise not_fetched(address, error) from None
+    except ValueError:  # no address, or a character that no encoding has; its words may quote a password
+        raise not_fetched(address, "its user, host or port cannot be read") from None
     _download(address, url, {"Authorization": f"Basic {basic}"} if user else {}, written)
 
 

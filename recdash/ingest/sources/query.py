@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import pyarrow as pa
@@ -22,7 +24,16 @@ ROWS = 1 << 16
 """Rows that are in memory at a time."""
 DUCKDB = "duckdb:"
 POSTGRESQL = re.compile(r"postgres(ql)?://")
-SQLITE_FILE = re.compile(r"sqlite(?:\+\w+)?:///(?!file:)(?P<file>[^?]+)")
+GIVES_ROWS = frozenset({"SELECT", "MULTI", "EXPLAIN"})
+"""Types of DuckDB's statements that only read; PIVOT is MULTI."""
+BEFORE_A_QUERY = frozenset({"SET", "LOAD"})
+READING = frozenset(
+    {
+        sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_TRANSACTION,
+    }
+)  # fmt: skip
+"""What a query of SQLite may do: neither ATTACH, VACUUM nor PRAGMA, which leave files or change them."""
 OF_ARROW = (OSError, pa.ArrowException)
 EXACT = (Decimal, UUID)
 """Values that are written as text: a float has too few digits for an id of type NUMERIC."""
@@ -65,6 +76,7 @@ def _of_duckdb(url: str, query: str, address: Address, written: Written) -> None
         raise UploadError(Problem("no-file", place, "is no file", fix))
     try:
         with duckdb.connect(file or ":memory:", read_only=bool(file)) as connection:
+            _refuse_writing(address, duckdb.extract_statements(query))
             relation = connection.sql(query)
             if relation is None:
                 raise _without_rows(address)
@@ -76,6 +88,18 @@ def _of_duckdb(url: str, query: str, address: Address, written: Written) -> None
                     add(batch)
     except (duckdb.Error, *OF_ARROW) as error:  # those of a later batch come through Arrow
         raise _failed(address, error) from None
+
+
+def _refuse_writing(address: Address, statements: Sequence[Any]) -> None:
+    """Raises ``UploadError`` for statements of DuckDB that are more than one query: a database that is opened
+    for reading still writes other files.
+    """
+    types = [statement.type.name for statement in statements]
+    if not types or types[-1] not in GIVES_ROWS:
+        raise _without_rows(address)
+    if not BEFORE_A_QUERY.issuperset(types[:-1]):
+        finding = "several statements, of which only SET and LOAD can come before a query"
+        raise UploadError(Problem("query-failed", address.place, finding, "Write one query."))
 
 
 def _refuse_unwritable(address: Address, schema: pa.Schema) -> None:
@@ -107,20 +131,20 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
     """
     import sqlalchemy as sa
 
-    sqlite = SQLITE_FILE.match(url)
-    if sqlite is not None and not Path(sqlite["file"]).is_file():  # SQLite would make an empty one
-        place, fix = address.without_secrets(sqlite["file"]), "Name an SQLite file: sqlite:///shop.db."
-        raise UploadError(Problem("no-file", place, "is no file", fix))
     try:
         engine = sa.create_engine(POSTGRESQL.sub("postgresql+psycopg://", url, count=1))
     except (sa.exc.SQLAlchemyError, ImportError, ValueError) as error:  # ValueError: a port that is no number
         fix = "Write sql:URL QUERY with a URL of SQLAlchemy, and install the driver that it names."
         problem = Problem("bad-address", "sql", f"no connection from this URL ({_words(error)})", fix)
         raise UploadError(problem) from None  # the error may quote a password
+    is_sqlite = engine.dialect.name == "sqlite"
+    if is_sqlite:
+        _refuse_new_file(address, engine.url.database)
     try:
         with tempfile.TemporaryFile() as aside, engine.connect() as connection:
-            if sqlite is not None:  # which keeps a change of its schema even without COMMIT
-                connection.exec_driver_sql("PRAGMA query_only = ON")
+            if is_sqlite:  # which keeps a change of its schema even without COMMIT
+                driver: Any = connection.connection.driver_connection
+                driver.set_authorizer(_may_read)
             streaming = connection.execution_options(stream_results=True, yield_per=ROWS, no_parameters=True)
             # as it was written: in a text of SQLAlchemy, ':b' would be a parameter
             result = streaming.exec_driver_sql(query)
@@ -136,6 +160,21 @@ def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> 
         raise _failed(address, error) from None
     finally:
         engine.dispose()
+
+
+def _refuse_new_file(address: Address, database: str | None) -> None:
+    """Raises ``UploadError`` for a file of SQLite that is not there, which SQLite would make; a database in
+    memory has none.
+    """
+    file = urlsplit(database).path if database and database.startswith("file:") else database
+    if file and file != ":memory:" and not Path(unquote(file)).is_file() and not Path(file).is_file():
+        place, fix = address.without_secrets(file), "Name an SQLite file: sqlite:///shop.db."
+        raise UploadError(Problem("no-file", place, "is no file", fix))
+
+
+def _may_read(action: int, *_: str | None) -> int:
+    """Returns SQLite's answer to whether a statement may do something: it may read, and nothing else."""
+    return sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
 
 
 def _words(error: Exception) -> str:
